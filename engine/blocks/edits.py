@@ -1,0 +1,213 @@
+"""Edits of a block config: each takes a config and returns another. Nothing is changed in place.
+
+An order is always written whole (spec, bug 16): every id the agent can have, conditional ones included, so that a block
+which appears later takes the place the list showed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from engine.blocks.arrange import Row
+from engine.blocks.block import ROLES, Number, Role
+from engine.blocks.config import (
+    BlockConfig,
+    BlockOverride,
+    BlockType,
+    ConfigFault,
+    ContentMode,
+    CustomBlock,
+    dump_config,
+    parse_config,
+)
+
+_UNSET: Any = object()
+
+
+def set_enabled(config: BlockConfig, block_id: str, enabled: bool) -> BlockConfig:
+    """Switch a block on or off.
+
+    Off is an override, for custom blocks too, so that the reference's own toggle can switch it on again; on also
+    mends a custom block that is off in its definition (spec, bug 20).
+    """
+    config = _override(config, block_id, enabled=_UNSET if enabled else False)
+    if enabled and any(block.id == block_id and not block.enabled for block in config.customBlocks):
+        config = _each_custom(config, block_id, enabled=True)
+    return config
+
+
+def set_mode(config: BlockConfig, block_id: str, mode: ContentMode | None, default: str) -> BlockConfig:
+    """Choose how a block's text is changed; `default` is the block's own content.
+
+    Override without a text starts from the default; leaving it again drops a text that is still the default. Any
+    other text is kept across modes, None included (spec, section 12.4).
+    """
+    override = config.override(block_id)
+    text = override.customContent
+    if mode == "override" and not text:
+        text = default
+    elif mode != "override" and override.contentMode == "override" and text == default:
+        text = None
+    if mode is None and not text:
+        return _override(config, block_id, contentMode=_UNSET, customContent=_UNSET)
+    return _override(config, block_id, contentMode=mode, customContent=_UNSET if text is None else text)
+
+
+def set_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:
+    """The text of a block: the body of a custom one, the custom content of a built-in one."""
+    if config.custom(block_id) is not None:
+        return _each_custom(config, block_id, content=text)
+    return _override(config, block_id, customContent=text)
+
+
+def text_of(config: BlockConfig, block_id: str) -> str:
+    """What `set_text` sets; the empty string when there is none yet."""
+    custom = config.custom(block_id)
+    return custom.content if custom is not None else config.override(block_id).customContent or ""
+
+
+def set_order_override(config: BlockConfig, block_id: str, order: Number | None) -> BlockConfig:
+    """Pin a block to a numeric order, which wins over `blockOrder`; None takes the pin away."""
+    return _override(config, block_id, order=_UNSET if order is None else order)
+
+
+def move_block(config: BlockConfig, rows: Sequence[Row], key: str, index: int) -> BlockConfig:
+    """Put the block of row `key` at `index` among the rows of its role, which `rows` lists as shown.
+
+    Nothing else moves: the whole sequence becomes `blockOrder`, and numeric order overrides of the listed blocks, now
+    contained in it, are dropped. A place outside the role is its nearest end. Raises `ValueError` for an unknown key
+    or when the id is not unique, since then one of two blocks can't be moved.
+    """
+    row = next((row for row in rows if row.key == key), None)
+    if row is None:
+        raise ValueError(f"there is no block {key}")
+    if sum(other.id == row.id for other in rows) > 1:
+        raise ValueError(f"two blocks share the id {row.id}, so neither can be moved alone")
+    sequence = [other.id for other in rows if other.role == row.role and other.key != key]
+    sequence.insert(max(0, min(index, len(sequence))), row.id)
+    return write_order(config, {role: sequence if role == row.role else _ids(rows, role) for role in ROLES})
+
+
+def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockConfig:
+    """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour."""
+    listed = list(dict.fromkeys(block_id for role in ROLES for block_id in sequences.get(role, [])))
+    known = set(listed)
+    followers: dict[str | None, list[str]] = {}
+    anchor: str | None = None
+    # Of duplicates the last counts: walk backwards once to keep only those.
+    for block_id in list(dict.fromkeys(reversed(config.blockOrder)))[::-1]:
+        if block_id in known:
+            anchor = block_id
+        else:
+            followers.setdefault(anchor, []).append(block_id)
+    order = list(followers.get(None, []))
+    for block_id in listed:
+        order += [block_id, *followers.get(block_id, [])]
+    for block_id in listed:
+        if config.override(block_id).order is not None:
+            config = _override(config, block_id, order=_UNSET)
+    return config.model_copy(update={"blockOrder": tuple(order)})
+
+
+def add_block(
+    config: BlockConfig, rows: Sequence[Row], block: CustomBlock, after: str | None = None
+) -> BlockConfig:
+    """Append a custom block, shown behind row `after`, or last in its role.
+
+    `blockOrder` stays empty while it is empty and no place was asked for: then the block's own `order` puts it last.
+    """
+    config = config.model_copy(update={"customBlocks": (*config.customBlocks, block)})
+    if after is None and not config.blockOrder:
+        return config
+    sequence = [row.id for row in rows if row.role == block.role]
+    anchor = next((row for row in rows if row.key == after and row.role == block.role), None)
+    sequence.insert(sequence.index(anchor.id) + 1 if anchor is not None else len(sequence), block.id)
+    return write_order(config, {role: sequence if role == block.role else _ids(rows, role) for role in ROLES})
+
+
+def next_order(rows: Iterable[Row], role: Role) -> Number:
+    """The order of a new custom block: 100 behind the last of its role (spec, section 12.6)."""
+    return max((row.order for row in rows if row.role == role), default=0) + 100
+
+
+def set_custom(
+    config: BlockConfig,
+    block_id: str,
+    *,
+    name: str | None = None,
+    role: Role | None = None,
+    type: BlockType | None = None,
+    order: Number | None = None,
+) -> BlockConfig:
+    """Rename a custom block or change its role, type or own order. Raises `ConfigFault` for a bad value."""
+    values = {"name": name, "role": role, "type": type, "order": order}
+    changed = _each_custom(
+        config, block_id, **{key: value for key, value in values.items() if value is not None}
+    )
+    try:
+        parse_config(dump_config(changed))
+    except ConfigFault as fault:
+        raise ConfigFault(fault.path[-1:], fault.reason) from None
+    return changed
+
+
+def delete_block(config: BlockConfig, block_id: str) -> BlockConfig:
+    """Remove a custom block, its override and its place in the order."""
+    return config.model_copy(
+        update={
+            "customBlocks": tuple(block for block in config.customBlocks if block.id != block_id),
+            "overrides": {key: value for key, value in config.overrides.items() if key != block_id},
+            "blockOrder": tuple(item for item in config.blockOrder if item != block_id),
+        }
+    )
+
+
+def reset_block(config: BlockConfig, block_id: str) -> BlockConfig:
+    """Drop everything overridden about a block. Its place in a written order stays."""
+    return config.model_copy(
+        update={"overrides": {key: value for key, value in config.overrides.items() if key != block_id}}
+    )
+
+
+def reset_agent(config: BlockConfig) -> BlockConfig:
+    """The default config; keys this program does not know are kept."""
+    extra = {key: value for key, value in dump_config(config).items() if key not in BlockConfig.model_fields}
+    return parse_config(extra)
+
+
+def set_tool(config: BlockConfig, tool: str, enabled: bool) -> BlockConfig:
+    """Switch one tool of the agent on or off."""
+    tools = tuple(name for name in config.disabledTools if name != tool)
+    return config.model_copy(update={"disabledTools": tools if enabled else (*tools, tool)})
+
+
+def _ids(rows: Iterable[Row], role: Role) -> list[str]:
+    return [row.id for row in rows if row.role == role]
+
+
+def _each_custom(config: BlockConfig, block_id: str, **changes: Any) -> BlockConfig:
+    return config.model_copy(
+        update={
+            "customBlocks": tuple(
+                block.model_copy(update=changes) if block.id == block_id else block
+                for block in config.customBlocks
+            )
+        }
+    )
+
+
+def _override(config: BlockConfig, block_id: str, **changes: Any) -> BlockConfig:
+    """The override of one block with keys set, or removed with `_UNSET`; an override without keys is removed."""
+    values = config.override(block_id).model_dump(exclude_unset=True)
+    for key, value in changes.items():
+        if value is _UNSET:
+            values.pop(key, None)
+        else:
+            values[key] = value
+    overrides = dict(config.overrides)
+    if values:
+        overrides[block_id] = BlockOverride.model_validate(values)
+    else:
+        overrides.pop(block_id, None)
+    return config if overrides == config.overrides else config.model_copy(update={"overrides": overrides})

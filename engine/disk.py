@@ -1,0 +1,546 @@
+"""Bytes on disk: guarded paths, atomic writes, JSON as the reference writes it, reads cached by file stamp.
+
+Everything the engine reads or writes passes through here. Sources: spec context-blocks, sections 1.2 (how
+files are written) and 15 (bugs 3, 6, 7, 13, 14, 30, 31, which this module exists to avoid).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from types import EllipsisType, MappingProxyType
+from typing import Any, Final, Generic, NoReturn, TypeVar
+
+from engine.errors import Conflict, InvalidFile, Problem, StonehandError, WrongInput
+
+T = TypeVar("T")
+
+LOCK_TIMEOUT: Final = 10.0
+"""Seconds a writer waits for another one of ours."""
+
+_BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+_BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_RANDOM: Final = random.SystemRandom()
+
+
+def child(root: Path, *parts: str) -> Path:
+    """The path of `parts` below `root`, each of which must be one plain name.
+
+    Returns the path unresolved. Raises `WrongInput` naming the part that is no plain name, or that leads
+    out of `root` through a link (spec, bug 3: ids and names from files are never trusted as paths).
+    """
+    for part in parts:
+        if not _is_plain_name(part):
+            raise WrongInput(
+                f"{part!r} can't be used as a file name", repair="use one plain name, without slashes"
+            )
+    path = root.joinpath(*parts)
+    try:
+        real, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
+    except OSError as error:
+        raise StonehandError(f"can't be reached: {_reason(error)}", file=path) from None
+    if real != real_root and real_root not in real.parents:
+        raise WrongInput(f"{'/'.join(parts)!r} leads out of {root} through a link")
+    return path
+
+
+def _is_plain_name(part: str) -> bool:
+    if part in ("", ".", "..") or any(char in part for char in "/\\\0") or PureWindowsPath(part).drive:
+        return False
+    try:
+        os.fsencode(part)
+    except UnicodeEncodeError:  # a lone surrogate, from a JSON escape
+        return False
+    if os.name == "nt":
+        return not (
+            PureWindowsPath(part).is_reserved() or part[-1] in ". " or any(c in part for c in '<>:"|?*')
+        )
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def parse_json(data: bytes, file: Path) -> Any:
+    """The JSON value in `data`; a byte order mark is accepted, of a repeated key the last counts.
+
+    Raises `InvalidFile` with `file` and the line, for anything that is not UTF-8 or not JSON, NaN and
+    Infinity included.
+    """
+    if not data:
+        raise InvalidFile("is empty", file=file, repair="restore it from a backup, or delete it")
+    try:
+        return _DECODER.decode(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        reason = f"is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        raise InvalidFile(reason, file=file, line=error.lineno, repair="repair it in a text editor") from None
+    except RecursionError:
+        raise InvalidFile("is nested too deeply to be read", file=file) from None
+    except ValueError as error:  # from the two number hooks, or an integer of thousands of digits
+        raise InvalidFile(
+            f"is not valid JSON: {error}", file=file, repair="repair it in a text editor"
+        ) from None
+
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+def json_line(text: str, path: Sequence[str | int]) -> int | None:
+    """The 1-based line at which the value at `path` starts in a JSON text.
+
+    Where the path is missing, the line of its deepest ancestor that is there; None when there is no value
+    at all.
+    """
+    at = _value_start(text, 0)
+    if at is None:
+        return None
+    for part in path:
+        inner = _member_start(text, at, part)
+        if inner is None:
+            break
+        at = inner
+    return text.count("\n", 0, at) + 1
+
+
+def _value_start(text: str, at: int) -> int | None:
+    token = _TOKEN.search(text, at)
+    return token.start() if token else None
+
+
+def _member_start(text: str, at: int, part: str | int) -> int | None:
+    """Where the member `part` of the object or list at `at` starts; of a repeated key the last, as when
+    parsing.
+    """
+    opening = text[at]
+    if opening != ("{" if isinstance(part, str) else "["):
+        return None
+    depth, index, key = 0, -1, ""
+    expects_value = False
+    found: int | None = None
+    for token in _TOKEN.finditer(text, at):
+        word = token.group()
+        if depth == 1 and expects_value and word not in ("}", "]"):
+            expects_value = False
+            index += 1
+            if part == (key if opening == "{" else index):
+                found = token.start()
+        if depth == 1 and word[0] == '"':
+            key = _unquote(word)
+        elif word in ("{", "["):
+            depth += 1
+            expects_value = expects_value or (depth == 1 and opening == "[")
+        elif word in ("}", "]"):
+            depth -= 1
+            if depth == 0:
+                break
+        elif depth == 1 and word == (":" if opening == "{" else ","):
+            expects_value = True
+    return found
+
+
+def _unquote(word: str) -> str:
+    try:
+        return str(json.loads(word))
+    except ValueError:
+        return word
+
+
+def dump_json(value: Any) -> bytes:
+    """A JSON value as the reference writes it: two spaces, UTF-8, no final newline, keys in their order, 1
+    for 1.0.
+
+    Lone surrogates are escaped, as JavaScript does. Raises `ValueError` for NaN and infinities.
+    """
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def compact_json(value: Any) -> str:
+    """A JSON value on one line, for handing to a script."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from another without reading it: modification time (ns), size (bytes),
+    inode.
+    """
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """The stamp of a file, or None when there is none. Raises `StonehandError` when it can't be looked at."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise StonehandError(f"can't be read: {_reason(error)}", file=path) from None
+    return Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The content of a file, or None when there is none. Raises `StonehandError` when it can't be read."""
+    try:
+        # A FIFO or device would keep the reader waiting for ever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise StonehandError("is not a regular file", file=path)
+        return _read(os.fspath(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise StonehandError(f"can't be read: {_reason(error)}", file=path) from None
+
+
+def read_json(path: Path) -> Any | None:
+    """The JSON value in a file, or None when there is no file. Raises as `read_bytes` and `parse_json`."""
+    data = read_bytes(path)
+    return None if data is None else parse_json(data, path)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _reason(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def write_atomic(path: Path, data: bytes, *, expected: bytes | EllipsisType | None = ...) -> None:
+    """Replace a file by `data` in one step, making its folder if need be.
+
+    A crash at any moment leaves the old file or the new one. The file is compared with `expected` (None:
+    there must be none; left out: not compared) just before it is replaced; when they differ `Conflict` is
+    raised and nothing is overwritten. The permissions of an existing file are kept, and a link stays a
+    link. Raises `StonehandError` when it can't be written.
+    """
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    temp = target.with_name(_temp_name(target.name))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+    except OSError as error:
+        raise StonehandError(f"can't be written: {_reason(error)}", file=path) from None
+    try:
+        try:
+            _write(handle, data)
+            _keep_mode(handle, target)
+            _sync(handle)
+        finally:
+            os.close(handle)
+        if not isinstance(expected, EllipsisType):
+            _compare(target, expected)
+        _replace(temp, target)
+    except OSError as error:
+        _discard(temp)
+        raise StonehandError(f"can't be written: {_reason(error)}", file=path) from None
+    except BaseException:
+        _discard(temp)
+        raise
+    _sync_folder(target.parent)
+
+
+def remove_file(path: Path, *, expected: bytes) -> None:
+    """Delete a file that still holds `expected`. Raises `Conflict` when it does not, or is gone already."""
+    _compare(path, expected)
+    try:
+        path.unlink()
+    except OSError as error:
+        raise StonehandError(f"can't be deleted: {_reason(error)}", file=path) from None
+    _sync_folder(path.parent)
+
+
+def _compare(path: Path, expected: bytes | None) -> None:
+    found = read_bytes(path)
+    if found == expected:
+        return
+    what = "created" if expected is None else "deleted" if found is None else "changed"
+    raise Conflict(
+        f"was {what} by another program; nothing was overwritten", file=path, repair="load it again or merge"
+    )
+
+
+def _temp_name(name: str) -> str:
+    suffix = "".join(_RANDOM.choice(_BASE36) for _ in range(6))
+    return f"{name}.tmp-{base36(time.time_ns() // 1_000_000)}-{suffix}"
+
+
+def base36(number: int) -> str:
+    """A natural number in digits and lower-case letters, as JavaScript's `toString(36)`."""
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _BASE36[digit] + digits
+    return digits or "0"
+
+
+# The steps of a write, named so that a test can end the process between any two of them.
+
+
+def _write(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _sync(handle: int) -> None:
+    os.fsync(handle)
+
+
+def _replace(temp: Path, target: Path) -> None:
+    temp.replace(target)
+
+
+def _sync_folder(folder: Path) -> None:
+    # The new name is in place; where folders can't be synced it only becomes durable a little later.
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _keep_mode(handle: int, target: Path) -> None:
+    if os.name == "posix":
+        with suppress(FileNotFoundError):
+            os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
+
+
+def _discard(temp: Path) -> None:
+    with suppress(OSError):
+        temp.unlink()
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the right to write `path` against the user's other processes; threads of one process wait as well.
+
+    The lock lies in the user's runtime folder, so that a data folder holds nothing of ours. Programs on other
+    machines and Errata are not kept out: `write_atomic` compares for those. Raises `StonehandError` after ten
+    seconds.
+    """
+    import filelock
+    import platformdirs
+
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
+    try:
+        folder = Path(platformdirs.user_runtime_dir("stonehand")) / "locks"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        holder = filelock.FileLock(folder / f"{name}.lock", timeout=LOCK_TIMEOUT)
+        holder.acquire()
+    except filelock.Timeout:
+        raise StonehandError(
+            f"is being written by another Stonehand for more than {LOCK_TIMEOUT:g} seconds",
+            file=path,
+            repair="try again, or close the other one",
+        ) from None
+    except OSError as error:
+        raise StonehandError(f"can't be locked: {_reason(error)}", file=path) from None
+    try:
+        yield
+    finally:
+        holder.release()
+
+
+_COARSE_WINDOW: Final = 2_000_000_000
+_FINE_WINDOW: Final = 100_000_000
+
+
+def _may_hide_a_change(mtime_ns: int, now_ns: int) -> bool:
+    """Whether a file could be written once more without its time changing (git calls such an entry racily
+    clean).
+
+    Times in whole milliseconds come from file systems or tools that keep no finer ones (FAT: two seconds);
+    where they are finer, the kernel's clock still ticks only every few milliseconds.
+    """
+    window = _COARSE_WINDOW if mtime_ns % 1_000_000 == 0 else _FINE_WINDOW
+    return mtime_ns > now_ns - window
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class FileCache(Generic[T]):
+    """One file, parsed again only when it changed; `load` returns the same object as long as it did not.
+
+    `parse` gets the path and the bytes, None when there is no file. What it raises, `load` raises, and
+    nothing is kept. Not for several threads at once.
+    """
+
+    def __init__(self, file: Path, parse: Callable[[Path, bytes | None], T]) -> None:
+        self.file = file
+        self._parse = parse
+        self._known: tuple[Stamp | None, bytes | None, T] | None = None
+
+    def load(self) -> T:
+        now = time.time_ns()
+        stamp = stamp_of(self.file)
+        known = self._known
+        if known is not None and known[0] == stamp and known[1] is None:
+            return known[2]
+        data = read_bytes(self.file) if stamp is not None else None
+        racy = data is not None and stamp is not None and _may_hide_a_change(stamp.mtime_ns, now)
+        digest = _digest(data) if data is not None and (racy or known is not None) else None
+        if known is not None and known[0] == stamp and known[1] == digest:
+            value = known[2]
+        else:
+            self._known = None
+            value = self._parse(self.file, data)
+        self._known = (stamp, digest if racy else None, value)
+        return value
+
+
+@dataclass(slots=True)
+class _Entry(Generic[T]):
+    stamp: tuple[int, int, int]
+    digest: bytes | None
+    """Set while the stamp can't be trusted: the content is compared instead."""
+    value: T | None
+    problems: tuple[Problem, ...]
+
+
+class FolderCache(Generic[T]):
+    """Every `*.json` of one folder, parsed; a scan reads only the files that changed since the last one.
+
+    `parse` gets a path and bytes and returns the value, None when the file is of no use, and what is wrong
+    with it; a `StonehandError` it raises counts as a problem. No file takes the others down (spec, bug 30),
+    and neither a missing folder nor a file that vanishes during the scan is an error. Not for several
+    threads at once.
+    """
+
+    def __init__(
+        self, folder: Path, parse: Callable[[Path, bytes], tuple[T | None, tuple[Problem, ...]]]
+    ) -> None:
+        self.folder = folder
+        self._parse = parse
+        self._known: dict[str, _Entry[T]] = {}
+        self._folder_problem: tuple[Problem, ...] = ()
+        self._entries: Mapping[str, T] = MappingProxyType({})
+        self._problems: tuple[Problem, ...] = ()
+
+    @property
+    def entries(self) -> Mapping[str, T]:
+        """File name without `.json` to value, in byte order of the file names; a new mapping after each
+        change.
+        """
+        return self._entries
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the files, in the same order."""
+        return self._problems
+
+    def scan(self) -> bool:
+        """Look at the folder again; True when anything changed."""
+        now = time.time_ns()
+        known = self._known
+        fresh: dict[str, _Entry[T]] = {}
+        changed = False
+        folder_problem: tuple[Problem, ...] = ()
+        try:
+            with os.scandir(self.folder) as files:
+                for file in files:
+                    name = file.name
+                    if not name.endswith(".json"):
+                        continue
+                    try:
+                        found = file.stat()
+                    except FileNotFoundError:
+                        continue
+                    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+                    entry = known.get(name)
+                    if entry is None or entry.stamp != stamp or entry.digest is not None:
+                        entry, new = self._load(file.path, entry, found, stamp, now)
+                        if entry is None:
+                            continue
+                        changed = changed or new
+                    fresh[name] = entry
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            folder_problem = (Problem(f"can't be read: {_reason(error)}", self.folder),)
+        changed = changed or len(fresh) != len(known) or folder_problem != self._folder_problem
+        if changed:
+            names = sorted(fresh, key=os.fsencode)
+            entries = ((name, fresh[name].value) for name in names)
+            self._entries = MappingProxyType(
+                {name[:-5]: value for name, value in entries if value is not None}
+            )
+            self._problems = (*folder_problem, *(p for name in names for p in fresh[name].problems))
+            self._folder_problem = folder_problem
+        self._known = fresh
+        return changed
+
+    def _load(
+        self, path: str, entry: _Entry[T] | None, found: os.stat_result, stamp: tuple[int, int, int], now: int
+    ) -> tuple[_Entry[T] | None, bool]:
+        """The entry of a file to be read, None when it has vanished; and whether it is not what was known."""
+        try:
+            if not stat.S_ISREG(found.st_mode):
+                problem = Problem("is not a regular file, so it was skipped", Path(path))
+                return _Entry(stamp, None, None, (problem,)), entry is None or entry.stamp != stamp
+            data = _read(path)
+        except FileNotFoundError:
+            return None, True
+        except OSError as error:
+            problem = Problem(f"can't be read, so it was skipped: {_reason(error)}", Path(path))
+            # No digest can match: it is tried again at the next scan, whatever its stamp.
+            return _Entry(stamp, b"", None, (problem,)), entry is None or entry.problems != (problem,)
+        digest = (
+            _digest(data)
+            if (entry is not None and entry.digest) or _may_hide_a_change(stamp[0], now)
+            else None
+        )
+        kept = digest if _may_hide_a_change(stamp[0], now) else None
+        if entry is not None and entry.stamp == stamp and entry.digest == digest:
+            entry.digest = kept
+            return entry, False
+        try:
+            value, problems = self._parse(Path(path), data)
+        except StonehandError as error:
+            value, problems = None, (error.problem,)
+        return _Entry(stamp, kept, value, problems), True

@@ -1,0 +1,368 @@
+"""`Document`: one block config, open for editing.
+
+Synchronous and instant; it belongs to the caller's thread. Only `write` touches the disk and may run on another one.
+Undo is by states: configs are immutable and share what did not change, so a state costs what an inverse operation would
+and restores exactly, down to the bytes of a file that another program formatted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+
+from engine import disk
+from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
+from engine.blocks.edits import set_text, text_of
+from engine.document.journal import Journal
+from engine.document.merge import merge_configs
+from engine.errors import InvalidFile, Problem, StonehandError
+
+UNDO_LIMIT = 2_000
+TYPING_PAUSE = 2.0
+"""Seconds without a key after which further typing is an undo step of its own."""
+
+
+class SaveState(Enum):
+    """How the document stands to its file."""
+
+    SAVED = "saved"
+    UNSAVED = "unsaved"
+    CONFLICT = "conflict"
+    """Another program changed the file; nothing was overwritten and edits are kept until one side is chosen."""
+    INVALID = "invalid"
+    """The file can't be read as a config; it is left alone until it is repaired or reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """One version. `data` is known for versions that came from a file; None there means that there was no file."""
+
+    config: BlockConfig
+    label: str
+    from_file: bool = False
+    data: bytes | None = None
+
+    def bytes(self) -> bytes | None:
+        return self.data if self.from_file else disk.dump_json(dump_config(self.config))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an edit did: its label, and the undo position it made."""
+
+    label: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A snapshot to be written: the bytes (None: no file), and those the file must still have."""
+
+    revision: int
+    data: bytes | None
+    expected: bytes | None
+
+
+class Document:
+    """The block config of one agent and branch.
+
+    Raises `StonehandError` when the file can't be read at all. A file that is no valid config sets `fault` instead:
+    the config shown is the empty one and edits raise `InvalidFile`.
+    """
+
+    def __init__(self, file: Path, journal: Journal | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.file = file
+        self._journal = journal
+        self._clock = clock
+        self.fault: Problem | None = None
+        self.theirs: bytes | None = None
+        """In a conflict, what the file holds now."""
+        self.state = SaveState.SAVED
+        self.revision = 0
+        self.recovered = False
+        """Whether edits of an earlier session that never reached the file were restored."""
+        self._past: list[_State] = []
+        self._future: list[_State] = []
+        self._typing: tuple[str, float] | None = None
+        self._in_flight: Pending | None = None
+        self._saved = disk.read_bytes(file)
+        self._now = self._read(self._saved)
+        self._base = self._now.config
+        self._recover()
+
+    # -- reading
+
+    @property
+    def config(self) -> BlockConfig:
+        return self._now.config
+
+    @property
+    def undo_label(self) -> str | None:
+        """What `undo` would take back, or None."""
+        return self._now.label if self._past else None
+
+    @property
+    def redo_label(self) -> str | None:
+        """What `redo` would do again, or None."""
+        return self._future[-1].label if self._future else None
+
+    # -- editing
+
+    def apply(
+        self, label: str, edit: Callable[[BlockConfig], BlockConfig], *, typing: str | None = None
+    ) -> Change | None:
+        """Edit the config. None when the edit changed nothing.
+
+        `typing` names what is being typed into: changes of the same name without a pause are one undo step. Raises
+        `InvalidFile` while the file is invalid.
+        """
+        started = self._edit(label, edit, typing)
+        if started is None:
+            return None
+        self._record(started)
+        return Change(label, self.revision)
+
+    def type_text(self, block_id: str, text: str) -> Change | None:
+        """Set a block's text as it is typed; journalled by its difference, undone by stretches of typing."""
+        old = text_of(self._now.config, block_id)
+        if old == text:
+            return None
+        label = f"edit {block_id}"
+        started = self._edit(label, lambda config: set_text(config, block_id, text), block_id)
+        if started is None:
+            return None
+        if started or self._journal is None:
+            self._record(started)
+        else:
+            self._journal.typed(self.file, block_id, old, text)
+        return Change(label, self.revision)
+
+    def end_typing(self) -> None:
+        """The next change of text is a new undo step (the field was left)."""
+        self._typing = None
+
+    def undo(self) -> Change | None:
+        """Take the last edit back; None when there is none."""
+        return self._step(self._past, self._future, "undo")
+
+    def redo(self) -> Change | None:
+        """Do the edit again that was taken back last; None when there is none."""
+        return self._step(self._future, self._past, "redo")
+
+    # -- saving
+
+    def pending(self) -> Pending | None:
+        """What has to be written, or None when nothing has or a conflict or invalid file forbids it."""
+        if self.state is not SaveState.UNSAVED:
+            return None
+        pending = Pending(self.revision, self._now.bytes(), self._saved)
+        if pending.data == pending.expected:
+            self._clean()
+            return None
+        self._in_flight = pending
+        return pending
+
+    def write(self, pending: Pending) -> None:
+        """Write a snapshot; may run on another thread. Raises `Conflict` when the file is not what was loaded."""
+        if pending.data is not None:
+            disk.write_atomic(self.file, pending.data, expected=pending.expected)
+        elif pending.expected is not None:
+            disk.remove_file(self.file, expected=pending.expected)
+
+    def written(self, pending: Pending) -> None:
+        """A snapshot reached the file."""
+        self._in_flight = None
+        self._saved = pending.data
+        self._base = EMPTY if pending.data is None else parse_config(disk.parse_json(pending.data, self.file))
+        if pending.revision == self.revision:
+            self._clean()
+        else:
+            self._record(True)
+
+    def not_written(self) -> None:
+        """A snapshot did not reach the file: see why, which may be a conflict."""
+        self._in_flight = None
+        self.check_file()
+
+    def save(self) -> bool:
+        """Write now, on this thread. True when the file was written; raises `Conflict` and `StonehandError`."""
+        pending = self.pending()
+        if pending is None:
+            return False
+        try:
+            self.write(pending)
+        except StonehandError:
+            self.not_written()
+            raise
+        self.written(pending)
+        return True
+
+    # -- other programs
+
+    def check_file(self) -> bool:
+        """Look at the file again; True when another program changed it.
+
+        Without unsaved edits its content becomes the document (an undoable step); with them the state becomes
+        `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides.
+        """
+        data = disk.read_bytes(self.file)
+        if self._in_flight is not None and data == self._in_flight.data:
+            return False  # our own save, seen before it was acknowledged
+        if self.state is SaveState.CONFLICT and data == self.theirs:
+            return False
+        if data == self._saved:
+            if self.state is not SaveState.CONFLICT:
+                return False
+            self.theirs, self.state = None, SaveState.UNSAVED
+            return True
+        if self.state in (SaveState.UNSAVED, SaveState.CONFLICT):
+            self.theirs, self.state = data, SaveState.CONFLICT
+            return True
+        self._adopt(data, "changed by another program")
+        return True
+
+    def keep_mine(self) -> None:
+        """Settle a conflict: the next save replaces what the file holds now."""
+        self._settle()
+        self.revision += 1
+        self._record(True)
+
+    def take_theirs(self) -> None:
+        """Settle a conflict: the file's content becomes the document; undo brings the own edits back."""
+        data = self.theirs
+        self._settle()
+        self._adopt(data, "take the file's version")
+
+    def merge(self) -> None:
+        """Settle a conflict: the file's content with the own edits on top; where both changed a value, the own one."""
+        other = self._read(self.theirs)
+        if self.fault is not None:
+            message, self.fault, self.state = self.fault.message, None, SaveState.CONFLICT
+            raise InvalidFile(message, file=self.file, repair="keep yours, or repair the file first")
+        merged = merge_configs(self._base, self._now.config, other.config)
+        self._settle()
+        self._base = other.config
+        self._past.append(self._now)
+        self._future.clear()
+        self._become(_State(merged, "merge with the file"))
+        self._record(True)
+
+    def reset_invalid(self) -> Path:
+        """Replace an invalid file by the empty config at the next save; returns the copy kept of it."""
+        data = disk.read_bytes(self.file)
+        copy = self.file.with_name(f"{self.file.name}.invalid-{datetime.now():%Y%m%d-%H%M%S}")
+        if data is not None:
+            disk.write_atomic(copy, data)
+        self._saved, self.fault, self.state = data, None, SaveState.SAVED
+        self._base = EMPTY
+        self._record(self._become(_State(EMPTY, "reset")))
+        return copy
+
+    # -- inside
+
+    def _editable(self) -> None:
+        if self.fault is not None:
+            raise InvalidFile(
+                self.fault.message,
+                file=self.fault.file,
+                field=self.fault.field,
+                line=self.fault.line,
+                repair="repair the file or reset it; it is left as it is until then",
+            )
+
+    def _continues(self, typing: str | None) -> bool:
+        now = self._clock()
+        before, self._typing = self._typing, None if typing is None else (typing, now)
+        return before is not None and before[0] == typing and now - before[1] < TYPING_PAUSE and bool(self._past)
+
+    def _edit(self, label: str, edit: Callable[[BlockConfig], BlockConfig], typing: str | None) -> bool | None:
+        """Edit without journalling. None: nothing changed; else whether this was the first unsaved edit."""
+        self._editable()
+        config = edit(self._now.config)
+        if config == self._now.config:
+            return None
+        if not self._continues(typing):
+            self._past.append(self._now)
+            del self._past[:-UNDO_LIMIT]
+        self._future.clear()
+        return self._become(_State(config, label))
+
+    def _become(self, state: _State) -> bool:
+        """Make a version the present one; whether it is the first that is not saved."""
+        first = self.state is SaveState.SAVED
+        self._now = state
+        self.revision += 1
+        if first:
+            self.state = SaveState.UNSAVED
+        return first
+
+    def _record(self, first: bool) -> None:
+        if self._journal is None:
+            return
+        if first:
+            self._journal.begin(self.file, self._saved, self._base, self._now.config)
+        else:
+            self._journal.edited(self.file, self._now.config)
+
+    def _clean(self) -> None:
+        self.state = SaveState.SAVED
+        if self._journal is not None:
+            self._journal.end(self.file)
+
+    def _step(self, source: list[_State], target: list[_State], verb: str) -> Change | None:
+        self._editable()
+        self._typing = None
+        if not source:
+            return None
+        label = self._now.label if verb == "undo" else source[-1].label
+        target.append(self._now)
+        self._record(self._become(source.pop()))
+        return Change(f"{verb} {label}", self.revision)
+
+    def _adopt(self, data: bytes | None, label: str) -> None:
+        before = self._now
+        self._typing = None
+        self._now = self._read(data, label)
+        self._saved, self._base = data, self._now.config
+        self.revision += 1
+        if self.fault is None:
+            self.state = SaveState.SAVED
+            if before.config != self._now.config:
+                self._past.append(before)
+                self._future.clear()
+        if self._journal is not None:
+            self._journal.end(self.file)
+
+    def _settle(self) -> None:
+        self._saved, self.theirs, self.state = self.theirs, None, SaveState.UNSAVED
+
+    def _read(self, data: bytes | None, label: str = "open") -> _State:
+        self.fault = None
+        try:
+            config = EMPTY if data is None else parse_config(disk.parse_json(data, self.file))
+        except InvalidFile as error:
+            self.fault = error.problem
+        except ConfigFault as fault:
+            line = disk.json_line((data or b"").decode("utf-8", "replace"), fault.path)
+            self.fault = Problem(fault.reason, self.file, dotted(fault.path), line, "repair the file or reset it")
+        if self.fault is not None:
+            self.state = SaveState.INVALID
+            config = EMPTY
+        return _State(config, label, from_file=True, data=data)
+
+    def _recover(self) -> None:
+        found = self._journal.recover(self.file, self._saved) if self._journal is not None else None
+        if found is None or self.fault is not None or found.config == self._now.config:
+            return
+        self.recovered = True
+        self._past.append(self._now)
+        self._now = _State(found.config, "edits of the last session")
+        self.revision += 1
+        self.state = SaveState.UNSAVED
+        if not found.base_matches:
+            self._base = found.base
+            self.theirs, self.state = self._saved, SaveState.CONFLICT

@@ -1,0 +1,83 @@
+"""Which data folder to open, and the sample library that fills a new one (design, "The command line")."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+from engine.errors import NotFound
+
+APP = "stonehand"
+DATA_VARIABLE = "STONEHAND_DATA"
+STATE_VARIABLE = "STONEHAND_STATE"
+
+
+def sample_library() -> Path:
+    """The packaged `stories` folder; never edited, only copied."""
+    package = Path(__file__).resolve().parent
+    inside = package / "sample" / "stories"
+    return inside if inside.is_dir() else package.parent / "stories"
+
+
+def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where unsaved edits and logs of the program itself are kept."""
+    given = environ.get(STATE_VARIABLE)
+    return Path(given) if given else Path(platformdirs.user_state_dir(APP, appauthor=False))
+
+
+def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here: Path | None = None) -> Path:
+    """The data folder: the one given, else `STONEHAND_DATA`, else here, else the user's own.
+
+    Here counts when it holds a story and is not the program's own source; the user's own folder is filled with the
+    sample library on first use. Raises `NotFound` for a given folder without `stories/`.
+    """
+    if given is None and environ.get(DATA_VARIABLE):
+        given = Path(environ[DATA_VARIABLE])
+    if given is not None:
+        return _given(given)
+    here = here or Path.cwd()
+    if _has_story(here) and here.resolve() != sample_library().parent.resolve():
+        return here
+    own = Path(platformdirs.user_data_dir(APP, appauthor=False))
+    if not (own / "stories").is_dir():
+        install_sample(own)
+    return own
+
+
+def install_sample(data: Path) -> None:
+    """Copy the sample library into a data folder that has no `stories` yet; whole or not at all."""
+    data.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".stories-", dir=data))
+    try:
+        shutil.copytree(
+            sample_library(), scratch / "stories", ignore=shutil.ignore_patterns("__pycache__", ".*")
+        )
+        try:
+            (scratch / "stories").rename(data / "stories")
+        except OSError:
+            if not (data / "stories").is_dir():  # another start of the program was first
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _given(folder: Path) -> Path:
+    if (folder / "stories").is_dir():
+        return folder
+    hint = "give the folder that holds stories/"
+    if (folder / "meta.json").is_file() and folder.absolute().parent.name == "stories":
+        hint = f"this is a story; give {folder.absolute().parent.parent}"
+    elif folder.name == "stories":
+        hint = f"give {folder.absolute().parent}"
+    what = "there is no stories folder here" if folder.is_dir() else "there is no such folder"
+    raise NotFound(what, file=folder, repair=hint)
+
+
+def _has_story(folder: Path) -> bool:
+    stories = folder / "stories"
+    return stories.is_dir() and any((child / "meta.json").is_file() for child in stories.iterdir())

@@ -1,0 +1,237 @@
+"""The pipeline: agent, story, input and config to a `Prompt`. Preview and generation run this same code.
+
+    snapshot → context state → default blocks → apply config → compile, fragment tags expanded
+
+`Base` is all of it that the config does not touch, so the editor rebuilds a list or a prompt from it at once after an
+edit. Scripts are evaluated between the two, by the script engine, and come in as results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from engine.agents import AgentDefinition, AgentInput
+from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_evaluated
+from engine.blocks.arrange import BlockSlot, Row, arrange
+from engine.blocks.block import ROLES, ContextBlock, Number, Role
+from engine.blocks.compile import Message, compile_blocks
+from engine.blocks.config import BlockConfig, CustomBlock
+from engine.blocks.tags import TAG, Resolver, expand_tags
+from engine.context import ContextState, build_context, resolver, script_fields
+from engine.errors import StonehandError
+from engine.models.tokens import estimate_tokens
+from engine.scripts import PROMPT_SECONDS, Limits, Outcome, ScriptEngine
+from engine.story import StorySnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Everything a prompt is made of except the block config: one agent, one story state, one author input."""
+
+    agent: AgentDefinition
+    snapshot: StorySnapshot
+    state: ContextState
+    blocks: tuple[ContextBlock, ...]
+    slots: tuple[BlockSlot, ...]
+    resolve: Resolver
+    expansions: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def expand(self, text: str) -> str:
+        """`text` with its fragment tags replaced; remembered, since most texts stay the same between edits."""
+        if "<@" not in text:
+            return text
+        if text not in self.expansions:
+            self.expansions[text] = expand_tags(text, self.resolve)
+        return self.expansions[text]
+
+    def count(self, text: str) -> int:
+        """Estimated tokens of a text as it is sent."""
+        return estimate_tokens(self.expand(text))
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBlock:
+    """A block as it was sent: `content` with fragment tags expanded, `tokens` including its marker line."""
+
+    id: str
+    name: str
+    role: Role
+    order: Number
+    source: str
+    content: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Estimated tokens of a prompt, by role."""
+
+    system: int
+    user: int
+
+    @property
+    def total(self) -> int:
+        return self.system + self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an agent is sent, exactly."""
+
+    agent: str
+    story: str
+    branch: str
+    input: str
+    messages: tuple[Message, ...]
+    blocks: tuple[PromptBlock, ...]
+    tools: tuple[str, ...]
+    warnings: tuple[str, ...]
+    tokens: Tokens
+
+
+def build_base(
+    agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig
+) -> Base:
+    """The default blocks of an agent for a state of a story. Of the config only the disabled tools matter.
+
+    Raises `StonehandError` when the agent is not built yet.
+    """
+    if agent.build is None:
+        raise StonehandError(
+            f"{agent.name} can be listed but not compiled yet", repair="use generation.writer"
+        )
+    state = build_context(snapshot, author_input)
+    disabled = frozenset(config.disabledTools)
+    given = AgentInput(
+        snapshot=snapshot,
+        state=state,
+        disabled_tools=tuple(config.disabledTools),
+        enabled_tools=tuple(tool for tool in agent.tools if tool not in disabled),
+    )
+    return Base(agent, snapshot, state, tuple(agent.build(given)), agent.slots_for(given), resolver(snapshot))
+
+
+def list_rows(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> tuple[Row, ...]:
+    """The block list the editor shows, from the same parts as the prompt."""
+    return arrange(base.slots, base.blocks, config, scripts, base.count)
+
+
+def unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> list[CustomBlock]:
+    """Script blocks that take part and have no result yet, in config order, each body once."""
+    bodies: dict[str, CustomBlock] = {}
+    for block in config.customBlocks:
+        if is_evaluated(block, config) and block.content not in scripts:
+            bodies.setdefault(block.content, block)
+    return list(bodies.values())
+
+
+def script_result(outcome: Outcome) -> ScriptResult:
+    """The sandbox's outcome as the block pipeline knows it."""
+    failed = outcome.kind not in ("ok", "not_string")
+    return ScriptResult(
+        text=outcome.text if outcome.kind == "ok" else None,
+        error=outcome.message if failed else None,
+        kind=outcome.kind,
+        line=outcome.line,
+        milliseconds=outcome.milliseconds,
+        console=tuple(outcome.console),
+    )
+
+
+def evaluate_scripts(
+    engine: ScriptEngine,
+    base: Base,
+    config: BlockConfig,
+    limits: Limits,
+    known: Mapping[str, ScriptResult] | None = None,
+) -> dict[str, ScriptResult]:
+    """Results of every script block that takes part, by body; those in `known` are not run again.
+
+    Blocks the calling thread. All blocks of one prompt share `PROMPT_SECONDS`.
+    """
+    results = dict(known or {})
+    todo = unevaluated(config, results)
+    if not todo:
+        return results
+    fields, functions = script_fields(base.state, base.snapshot)
+    deadline = time.monotonic() + PROMPT_SECONDS
+    for block in todo:
+        seconds = min(limits.seconds, max(0.05, deadline - time.monotonic()))
+        outcome = engine.evaluate(block.content, fields, functions, replace(limits, seconds=seconds))
+        results[block.content] = script_result(outcome)
+    return results
+
+
+def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> Prompt:
+    """The prompt. Pure: the same base, config and results give the same prompt.
+
+    Raises `StonehandError` when a script block that takes part could not be evaluated at all.
+    """
+    _refuse_unevaluated(config, scripts)
+    blocks = apply_config(base.blocks, config, scripts)
+    messages = compile_blocks(blocks, base.expand)
+    sent: list[PromptBlock] = []
+    totals: dict[Role, int] = dict.fromkeys(ROLES, 0)
+    for message in messages:
+        for span in message.spans:
+            block = span.block
+            tokens = estimate_tokens(message.content[span.start : span.content_end])
+            totals[message.role] += tokens
+            content = message.content[span.content_start : span.content_end]
+            sent.append(
+                PromptBlock(
+                    block.id, block.name or block.id, block.role, block.order, block.source, content, tokens
+                )
+            )
+    disabled = set(config.disabledTools)
+    return Prompt(
+        agent=base.agent.name,
+        story=base.snapshot.story_id,
+        branch=base.snapshot.branch,
+        input=base.state.author_input,
+        messages=messages,
+        blocks=tuple(sent),
+        tools=tuple(tool for tool in base.agent.tools if tool not in disabled),
+        warnings=tuple(_warnings(base, config, scripts, blocks)),
+        tokens=Tokens(totals["system"], totals["user"]),
+    )
+
+
+def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> None:
+    for block in config.customBlocks:
+        if not is_evaluated(block, config):
+            continue
+        result = scripts.get(block.content)
+        if result is None or result.kind == ENGINE_MISSING:
+            reason = result.error if result is not None else "it has not run yet"
+            raise StonehandError(
+                f"script block {block.name!r} ({block.id}) was not evaluated: {reason}",
+                repair="disable the block, or mend the cause",
+            )
+
+
+def _warnings(
+    base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], blocks: Iterable[ContextBlock]
+) -> Iterable[str]:
+    yield from (str(problem) for problem in base.snapshot.problems)
+    for block in config.customBlocks:
+        result = scripts.get(block.content) if is_evaluated(block, config) else None
+        if result is not None and result.error is not None:
+            line = f", line {result.line}" if result.line is not None else ""
+            yield f"script block {block.name!r} ({block.id}{line}): {result.error}"
+    missing = dict.fromkeys(
+        match[1]
+        for block in blocks
+        for match in TAG.finditer(block.content)
+        if base.resolve(match[1], True) is None
+    )
+    yield from (f"fragment tag <@{fragment_id}> names no fragment" for fragment_id in missing)
+    known = {slot.id for slot in base.slots} | {block.id for block in base.blocks}
+    known |= {block.id for block in config.customBlocks}
+    yield from (
+        f"override for {block_id}: this agent has no such block"
+        for block_id in config.overrides
+        if block_id not in known
+    )

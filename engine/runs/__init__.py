@@ -1,0 +1,7 @@
+"""Generations: a prompt sent over a wire, the text as it arrives, and saving it to the story."""
+
+from engine.runs.log import generation_log, list_logs, read_log
+from engine.runs.run import Run, RunView
+from engine.runs.save import Saved, save_passage
+
+__all__ = ["Run", "RunView", "Saved", "generation_log", "list_logs", "read_log", "save_passage"]

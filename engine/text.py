@@ -1,0 +1,59 @@
+"""Text as the reference counts and trims it: JavaScript semantics, so that results agree with Errata's.
+
+Source: spec context-blocks section 16.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What trim() and \s mean in JavaScript: unlike Python's, it holds U+FEFF and not U+001C-U+001F or U+0085.
+JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_TRIM = JS_SPACE.replace("\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B))))
+_SPACE_RUN = re.compile(f"[{JS_SPACE}]+")
+
+
+def js_trim(text: str) -> str:
+    """`text` without leading and trailing JavaScript white space."""
+    return text.strip(_TRIM)
+
+
+def is_blank(text: str) -> bool:
+    """True when nothing but JavaScript white space is in `text`."""
+    return not text.strip(_TRIM)
+
+
+def collapse_space(text: str) -> str:
+    """Every run of JavaScript white space as one plain space, trimmed."""
+    return _SPACE_RUN.sub(" ", text).strip(" ")
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units, as JavaScript's `length` (an emoji counts 2)."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(1 for char in text if ord(char) > 0xFFFF)
+
+
+def cut(text: str, units: int) -> str:
+    """The first `units` UTF-16 code units of `text`, never half a character."""
+    if len(text) * 2 <= units:
+        return text
+    for index, char in enumerate(text):
+        units -= 2 if ord(char) > 0xFFFF else 1
+        if units < 0:
+            return text[:index]
+    return text
+
+
+def join_parts(*parts: str | None) -> str:
+    """Join parts with one blank line: empties dropped, newlines (not spaces) at the seams stripped.
+
+    Source: spec context-blocks section 2.2, the *join* rule; a result never holds three newlines at a seam.
+    """
+    return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
+
+
+def slug(name: str) -> str:
+    """Block-marker slug: lower case, runs outside `[a-z0-9]` to `-`, one `-` trimmed at each end (spec, section 6)."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).removeprefix("-").removesuffix("-")

@@ -1,0 +1,142 @@
+"""Edits of a config, and that a move moves one block and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.blocks import CustomBlock, arrange, edits
+from engine.blocks.config import EMPTY, ConfigFault, dump_config, parse_config
+from tests.engine.blocks.test_arrange import situations
+
+
+@given(situations(), st.data())
+def test_a_move_moves_one_row_inside_its_role_and_nothing_else(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    rows = arrange(slots, blocks, config, scripts, len)
+    row = data.draw(st.sampled_from(rows))
+    index = data.draw(st.integers(-1, len(rows)))
+    moved = arrange(slots, blocks, edits.move_block(config, rows, row.key, index), scripts, len)
+
+    expected = {role: [r.key for r in rows if r.role == role] for role in ("system", "user")}
+    section = expected[row.role]
+    section.remove(row.key)
+    section.insert(max(0, min(index, len(section))), row.key)
+    assert {role: [r.key for r in moved if r.role == role] for role in ("system", "user")} == expected
+    assert {r.key: (r.state, r.content, r.mode) for r in moved} == {
+        r.key: (r.state, r.content, r.mode) for r in rows
+    }
+
+
+@given(situations(), st.data())
+def test_a_move_keeps_every_id_the_file_had_and_every_unknown_key(
+    situation: tuple, data: st.DataObject
+) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    rows = arrange(slots, blocks, config, scripts, len)
+    row = data.draw(st.sampled_from(rows))
+    moved = edits.move_block(config, rows, row.key, 0)
+    assert set(config.blockOrder) <= set(moved.blockOrder)
+    assert set(moved.blockOrder) >= {r.id for r in rows}
+    assert len(set(moved.blockOrder)) == len(moved.blockOrder)
+    assert dump_config(moved)["unknown"] == {"kept": True}
+    assert parse_config(dump_config(moved)) == moved
+
+
+def test_move_refuses_what_it_cannot_do_alone() -> None:
+    twin = {"id": "cb-aaaa", "name": "N", "role": "user", "order": 1, "type": "simple", "content": "x"}
+    config = parse_config({"customBlocks": [twin, twin]})
+    rows = arrange([], [], config, {}, len)
+    with pytest.raises(ValueError, match="share the id cb-aaaa"):
+        edits.move_block(config, rows, "cb-aaaa#2", 0)
+    with pytest.raises(ValueError, match="no block"):
+        edits.move_block(config, rows, "nope", 0)
+
+
+def test_disable_and_enable_leave_no_trace() -> None:
+    off = edits.set_enabled(EMPTY, "tools", False)
+    assert dump_config(off)["overrides"] == {"tools": {"enabled": False}}
+    assert edits.set_enabled(off, "tools", True) == EMPTY
+
+
+def test_enable_mends_a_custom_block_that_is_off_in_its_definition() -> None:
+    block = CustomBlock(id="cb-aaaa", name="N", role="user", type="simple", content="x", enabled=False)
+    config = EMPTY.model_copy(update={"customBlocks": (block,)})
+    assert edits.set_enabled(config, "cb-aaaa", True).customBlocks[0].enabled
+
+
+def test_mode_seeds_override_with_the_default_and_drops_it_when_left_unchanged() -> None:
+    over = edits.set_mode(EMPTY, "tools", "override", "the default")
+    assert over.override("tools").customContent == "the default"
+    assert edits.set_mode(over, "tools", "append", "the default").override("tools").customContent is None
+    mine = edits.set_text(over, "tools", "mine")
+    assert edits.set_mode(mine, "tools", "prepend", "the default").override("tools").customContent == "mine"
+    none = edits.set_mode(mine, "tools", None, "the default")
+    assert dump_config(none)["overrides"] == {"tools": {"contentMode": None, "customContent": "mine"}}
+    assert edits.set_mode(over, "tools", None, "the default") == EMPTY
+
+
+def test_delete_removes_override_and_place() -> None:
+    config = parse_config(
+        {
+            "customBlocks": [
+                {"id": "cb-aaaa", "name": "N", "role": "user", "type": "simple", "content": "x"}
+            ],
+            "overrides": {"cb-aaaa": {"enabled": False}, "tools": {"enabled": False}},
+            "blockOrder": ["tools", "cb-aaaa"],
+        }
+    )
+    left = edits.delete_block(config, "cb-aaaa")
+    assert (left.customBlocks, list(left.overrides), left.blockOrder) == ((), ["tools"], ("tools",))
+
+
+@given(situations(), st.data())
+def test_a_new_block_stands_behind_the_chosen_row(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    rows = arrange(slots, blocks, config, scripts, len)
+    row = data.draw(st.sampled_from(rows))
+    new = CustomBlock(
+        id="cb-new1",
+        name="New",
+        role=row.role,
+        type="simple",
+        content="x",
+        order=edits.next_order(rows, row.role),
+    )
+    after = arrange(slots, blocks, edits.add_block(config, rows, new, row.key), scripts, len)
+    keys = [r.key for r in rows]
+    keys.insert(keys.index(row.key) + 1, "cb-new1")
+    assert [r.key for r in after] == keys
+
+
+@given(situations(), st.sampled_from(["system", "user"]))
+def test_a_new_block_without_a_place_stands_last_in_its_role(situation: tuple, role: str) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    rows = arrange(slots, blocks, config, scripts, len)
+    new = CustomBlock(
+        id="cb-new1", name="New", role=role, type="simple", content="x", order=edits.next_order(rows, role)
+    )  # type: ignore[arg-type]
+    after = arrange(slots, blocks, edits.add_block(config, rows, new), scripts, len)
+    assert [r.key for r in after if r.role == role] == [*(r.key for r in rows if r.role == role), "cb-new1"]
+
+
+def test_set_custom_validates() -> None:
+    config = parse_config(
+        {"customBlocks": [{"id": "cb-aaaa", "name": "N", "role": "user", "type": "simple", "content": "x"}]}
+    )
+    assert edits.set_custom(config, "cb-aaaa", name="Better", role="system").customBlocks[0].name == "Better"
+    with pytest.raises(ConfigFault, match="name: must be at most 100"):
+        edits.set_custom(config, "cb-aaaa", name="x" * 101)
+
+
+def test_reset_keeps_unknown_keys() -> None:
+    config = parse_config({"overrides": {"tools": {"enabled": False, "order": 4}}, "theirs": 1})
+    assert edits.reset_block(config, "tools").overrides == {}
+    assert dump_config(edits.reset_agent(config)) == dump_config(parse_config({"theirs": 1}))
+
+
+def test_tools() -> None:
+    off = edits.set_tool(EMPTY, "readFragments", False)
+    assert off.disabledTools == ("readFragments",)
+    assert edits.set_tool(off, "readFragments", True).disabledTools == ()
