@@ -54,9 +54,7 @@ def install_sample(data: Path) -> None:
     data.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".stories-", dir=data))
     try:
-        shutil.copytree(
-            sample_library(), scratch / "stories", ignore=shutil.ignore_patterns("__pycache__", ".*")
-        )
+        shutil.copytree(sample_library(), scratch / "stories", ignore=shutil.ignore_patterns("__pycache__", ".*"))
         try:
             (scratch / "stories").rename(data / "stories")
         except OSError:

@@ -9,7 +9,7 @@ edit. Scripts are evaluated between the two, by the script engine, and come in a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.agents import AgentDefinition, AgentInput
@@ -91,17 +91,13 @@ class Prompt:
     tokens: Tokens
 
 
-def build_base(
-    agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig
-) -> Base:
+def build_base(agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig) -> Base:
     """The default blocks of an agent for a state of a story. Of the config only the disabled tools matter.
 
     Raises `StonehandError` when the agent is not built yet.
     """
     if agent.build is None:
-        raise StonehandError(
-            f"{agent.name} can be listed but not compiled yet", repair="use generation.writer"
-        )
+        raise StonehandError(f"{agent.name} can be listed but not compiled yet", repair="use generation.writer")
     state = build_context(snapshot, author_input)
     disabled = frozenset(config.disabledTools)
     given = AgentInput(
@@ -129,19 +125,19 @@ def unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> lis
 
 def script_result(outcome: Outcome) -> ScriptResult:
     """The sandbox's outcome as the block pipeline knows it."""
-    failed = outcome.kind not in ("ok", "not_string")
     return ScriptResult(
         text=outcome.text if outcome.kind == "ok" else None,
-        error=outcome.message if failed else None,
+        error=None if outcome.kind in ("ok", "not_string") else outcome.message,
         kind=outcome.kind,
         line=outcome.line,
         milliseconds=outcome.milliseconds,
-        console=tuple(outcome.console),
+        console=outcome.console,
+        described=outcome.describe(),
     )
 
 
 def evaluate_scripts(
-    engine: ScriptEngine,
+    engine: Callable[[], ScriptEngine],
     base: Base,
     config: BlockConfig,
     limits: Limits,
@@ -149,7 +145,8 @@ def evaluate_scripts(
 ) -> dict[str, ScriptResult]:
     """Results of every script block that takes part, by body; those in `known` are not run again.
 
-    Blocks the calling thread. All blocks of one prompt share `PROMPT_SECONDS`.
+    `engine` is called only if a script has to run. Blocks the calling thread. All blocks of one prompt share
+    `PROMPT_SECONDS`.
     """
     results = dict(known or {})
     todo = unevaluated(config, results)
@@ -159,7 +156,7 @@ def evaluate_scripts(
     deadline = time.monotonic() + PROMPT_SECONDS
     for block in todo:
         seconds = min(limits.seconds, max(0.05, deadline - time.monotonic()))
-        outcome = engine.evaluate(block.content, fields, functions, replace(limits, seconds=seconds))
+        outcome = engine().evaluate(block.content, fields, functions, replace(limits, seconds=seconds))
         results[block.content] = script_result(outcome)
     return results
 
@@ -181,9 +178,7 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
             totals[message.role] += tokens
             content = message.content[span.content_start : span.content_end]
             sent.append(
-                PromptBlock(
-                    block.id, block.name or block.id, block.role, block.order, block.source, content, tokens
-                )
+                PromptBlock(block.id, block.name or block.id, block.role, block.order, block.source, content, tokens)
             )
     disabled = set(config.disabledTools)
     return Prompt(
@@ -222,10 +217,7 @@ def _warnings(
             line = f", line {result.line}" if result.line is not None else ""
             yield f"script block {block.name!r} ({block.id}{line}): {result.error}"
     missing = dict.fromkeys(
-        match[1]
-        for block in blocks
-        for match in TAG.finditer(block.content)
-        if base.resolve(match[1], True) is None
+        match[1] for block in blocks for match in TAG.finditer(block.content) if base.resolve(match[1], True) is None
     )
     yield from (f"fragment tag <@{fragment_id}> names no fragment" for fragment_id in missing)
     known = {slot.id for slot in base.slots} | {block.id for block in base.blocks}

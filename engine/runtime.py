@@ -34,9 +34,7 @@ class Runtime:
         """Run a coroutine on the engine's loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._started())
 
-    def call(
-        self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> concurrent.futures.Future[T]:
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
         """Run a blocking function on a worker thread."""
         return self._pool.submit(function, *args, **kwargs)
 
@@ -56,9 +54,7 @@ class Runtime:
                 raise RuntimeError("the engine was closed")
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._run, args=(self._loop,), name="engine", daemon=True
-                )
+                self._thread = threading.Thread(target=self._run, args=(self._loop,), name="engine", daemon=True)
                 self._thread.start()
             return self._loop
 

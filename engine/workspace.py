@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,19 +14,21 @@ from typing import TypeVar
 from engine import disk
 from engine.agents import AgentDefinition, agent, agents
 from engine.blocks.apply import ScriptResult
-from engine.blocks.arrange import Row
 from engine.blocks.config import BlockConfig
 from engine.context import script_fields
+from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState
-from engine.errors import Conflict, NotFound, Problem, StonehandError
+from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.library import state_folder
 from engine.models.wire.base import Wire
+from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
-from engine.prompt import Base, Prompt, assemble, build_base, evaluate_scripts, list_rows, script_result
-from engine.runs import Run, Saved, list_logs, read_log, save_passage
+from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
+from engine.runs import Run, RunView, Saved, list_logs, read_log, save_passage
 from engine.runtime import Runtime
-from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, ScriptEngine
+from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
+from engine.session import Loaded, Session
 from engine.story import Fragment, StoryFolder, list_stories
 
 WRITER = "generation.writer"
@@ -52,7 +54,7 @@ class StorySummary:
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """One agent of a story's branch; `customised` when its config differs from the default; `built` when it compiles."""
+    """One agent of a branch; `customised`: its config is not the default one; `built`: it can be compiled."""
 
     name: str
     display_name: str
@@ -65,11 +67,22 @@ class AgentSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """A script run for its author: the result, and the name of the error where there was one (`TypeError`)."""
+class PreviewJob:
+    """A script being run for its author. `cancel` ends it at once, whether it is queued or running."""
 
-    result: ScriptResult
-    error_name: str = ""
+    base: Base
+    body: str
+    future: concurrent.futures.Future[Outcome]
+
+    def cancel(self) -> None:
+        self.future.cancel()
+
+    def result(self) -> ScriptResult:
+        """What it gave, waiting for it if need be; of kind `cancelled` when it was dropped."""
+        try:
+            return script_result(self.future.result())
+        except concurrent.futures.CancelledError:
+            return ScriptResult(kind="cancelled", error="cancelled", described="cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,41 +91,40 @@ class SaveJob:
 
     document: Document
     pending: Pending
-    future: concurrent.futures.Future[None]
+    future: concurrent.futures.Future[Path]
 
     def finish(self) -> StonehandError | None:
         """Take in the outcome, waiting for it if need be: the error, or None when the file was written."""
         try:
-            self.future.result()
+            file = self.future.result()
         except StonehandError as error:
             self.document.not_written()
             return error
-        self.document.written(self.pending)
+        self.document.written(self.pending, file)
         return None
 
 
 class Workspace:
     """An open data folder (the one that holds `stories/`).
 
-    Methods that return a `Future` work on the engine's threads; the others read or compute at once, on the caller's.
-    Opening a story writes nothing. `watch` follows changes of the open stories, so that an unchanged story costs no
-    disk access; without it every call looks at the files' stamps. Raises `StonehandError`s only.
+    Methods that return a job or a `Future` work on the engine's threads; the others read or compute at once, on the
+    caller's. Opening a story writes nothing. `watch` follows changes of the open stories, so that an unchanged story
+    costs no disk access; without it every call looks at the files' stamps. Without `journal`, unsaved edits are neither
+    recorded nor recovered: an open editor's are then its own. What goes wrong is a `StonehandError`.
     """
 
-    def __init__(self, data: Path, *, state: Path | None = None, watch: bool = False) -> None:
+    def __init__(self, data: Path, *, state: Path | None = None, watch: bool = False, journal: bool = True) -> None:
         self.data = data
         self.state = state if state is not None else state_folder()
         self.journal = Journal(self.state / "journal")
+        self._journalled = journal
         self._runtime = Runtime()
-        self._engine: ScriptEngine | None = None
+        self._scripts: ScriptEngine | None = None
         self._lock = threading.RLock()
         self._folders: dict[str, StoryFolder] = {}
-        self._documents: dict[Path, Document] = {}
-        self._saving: dict[Path, threading.Lock] = {}
-        self._bases: dict[tuple[str, str, str, str, tuple[str, ...]], Base] = {}
-        self._scripts: dict[int, tuple[Base, dict[str, ScriptResult]]] = {}
+        self._documents: dict[tuple[str, str, str], Document] = {}
+        self._bases: dict[tuple[object, ...], tuple[Base, dict[str, ScriptResult]]] = {}
         self._watch = watch
-        self._watched: dict[str, concurrent.futures.Future[None]] = {}
         self._listeners: list[Callable[[str, frozenset[Path]], None]] = []
 
     # -- stories and agents
@@ -129,86 +141,92 @@ class Workspace:
                 path = disk.child(self.data, "stories", story_id)
                 if not (path / "meta.json").is_file():
                     known = ", ".join(folder.id for folder in list_stories(self.data)) or "none"
-                    raise NotFound(
-                        f"there is no story {story_id!r}",
-                        file=self.data / "stories",
-                        repair=f"stories: {known}",
-                    )
+                    raise NotFound(f"there is no story {story_id!r}", repair=f"stories: {known}")
                 folder = self._folders[story_id] = StoryFolder(path)
-                self._follow(folder)
+                if self._watch:
+                    self._runtime.submit(self._follow(folder))
             return folder
 
     def agents(self, story_id: str, branch: str | None = None) -> tuple[AgentSummary, ...]:
         """All agents, in the order the editor lists them."""
-        summaries = []
-        for definition in agents():
-            document = self.document(story_id, definition.name, branch)
-            summaries.append(
-                AgentSummary(
-                    name=definition.name,
-                    display_name=definition.display_name,
-                    description=definition.description,
-                    group=definition.group,
-                    tools=definition.tools,
-                    customised=_customised(document.config),
-                    built=definition.build is not None,
-                    problem=document.fault,
-                )
+        return tuple(
+            AgentSummary(
+                name=definition.name,
+                display_name=definition.display_name,
+                description=definition.description,
+                group=definition.group,
+                tools=definition.tools,
+                customised=_customised(document.config),
+                built=definition.build is not None,
+                problem=document.fault,
             )
-        return tuple(summaries)
+            for definition in agents()
+            for document in [self.document(story_id, definition.name, branch)]
+        )
 
     def agent(self, name: str) -> AgentDefinition:
-        """One agent's definition. Raises `NotFound`."""
+        """One agent's definition. Raises `NotFound` with the names there are."""
         return agent(name)
 
-    # -- documents
+    # -- configs
 
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document:
         """The open block config of an agent; the same object each time. Raises `NotFound`."""
         folder = self.story(story_id)
-        definition = agent(agent_name)
-        root = folder.content_root(self._branch(folder, branch))
-        file = disk.child(root, "agent-blocks", f"{definition.name}.json")
+        name = agent(agent_name).name
+        key = (story_id, folder.branch(branch).id, name)
         with self._lock:
-            if file not in self._documents:
-                self._documents[file] = Document(file, self.journal)
-            return self._documents[file]
+            if key not in self._documents:
+                journal = self.journal if self._journalled else None
+                self._documents[key] = Document(_config_file(folder.content_root(key[1]), name), journal)
+            return self._documents[key]
 
     def documents(self) -> tuple[Document, ...]:
         """Every document that was opened."""
         with self._lock:
             return tuple(self._documents.values())
 
-    def save(self, document: Document) -> SaveJob | None:
+    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session:
+        """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`."""
+        branch_id = self.story(story_id).branch(branch).id
+
+        def build(author_input: str, config: BlockConfig) -> Base:
+            return self.base(story_id, agent_name, branch_id, author_input, config)
+
+        document = self.document(story_id, agent_name, branch_id)
+        return Session(story_id, branch_id, agent(agent_name).name, document, build, self.evaluate)
+
+    def save(self, session: Session) -> SaveJob | None:
         """Begin to write unsaved edits on an engine thread; None when nothing is to be written."""
-        pending = document.pending()
+        pending = session.document.pending()
         if pending is None:
             return None
+        return SaveJob(session.document, pending, self._runtime.call(self._write, session, pending))
 
-        def write() -> None:
-            with self._write_lock(document.file), disk.lock(document.file):
-                document.write(pending)
-
-        return SaveJob(document, pending, self._runtime.call(write))
-
-    def save_now(self, document: Document) -> None:
+    def save_now(self, session: Session) -> None:
         """Write unsaved edits and wait. Raises `Conflict` and `StonehandError`."""
-        with self._write_lock(document.file), disk.lock(document.file):
-            document.save()
+        pending = session.document.pending()
+        if pending is None:
+            return
+        done: concurrent.futures.Future[Path] = concurrent.futures.Future()
+        try:
+            done.set_result(self._write(session, pending))
+        except StonehandError as error:
+            done.set_exception(error)
+        if (failure := SaveJob(session.document, pending, done).finish()) is not None:
+            raise failure
 
-    def edit(
-        self,
-        story_id: str,
-        agent_name: str,
-        branch: str | None,
-        change: Callable[[Document, Sequence[Row]], None],
-    ) -> Document:
+    def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], _T]) -> _T:
         """Load, edit and save a config as one step that other programs' edits cannot come between.
 
-        `change` gets the document as it is on disk now and the rows the editor would show.
+        `change` gets the session as the editor would have it, and what it returns is returned. Raises `InvalidFile`,
+        `Conflict` and whatever `change` raises; nothing is written then.
         """
-        document = self.document(story_id, agent_name, branch)
-        with self._write_lock(document.file), disk.lock(document.file):
+        session = self.session(story_id, agent_name, branch)
+        document = session.document
+        # The old layout has no branches yet: make them before the lock, whose place they decide.
+        file = _config_file(self.story(story_id).writable_root(session.branch), session.agent)
+        with disk.lock(file):
             document.check_file()
             if document.state is SaveState.CONFLICT:
                 raise Conflict(
@@ -216,10 +234,20 @@ class Workspace:
                     file=document.file,
                     repair="open it in the editor and choose one",
                 )
-            rows = self.rows(story_id, agent_name, branch) if agent(agent_name).build is not None else ()
-            change(document, rows)
-            document.save()
-        return document
+            if agent(agent_name).build is not None:
+                # Scripts are not run: an edit needs no result, and others wait for this lock.
+                base = self.base(story_id, agent_name, session.branch, config=document.config)
+                session.install(Loaded(base, {}))
+            outcome = change(session)
+            pending = document.pending()
+            if pending is not None:
+                try:
+                    document.write(pending, file)
+                except StonehandError:
+                    document.not_written()
+                    raise
+                document.written(pending, file)
+        return outcome
 
     # -- prompts
 
@@ -231,61 +259,48 @@ class Workspace:
         author_input: str = "",
         config: BlockConfig | None = None,
     ) -> Base:
-        """What a prompt of this agent is built from, as the story stands on disk now; the same object while it does."""
-        folder = self.story(story_id)
-        definition = agent(agent_name)
-        snapshot = folder.snapshot(self._branch(folder, branch))
+        """What a prompt of this agent is built from, as the story stands now; the same object while it stands so."""
+        snapshot = self.story(story_id).snapshot(branch)
         if config is None:
-            config = self.document(story_id, agent_name, branch).config
+            config = self.document(story_id, agent_name, snapshot.branch).config
         key = (story_id, snapshot.branch, agent_name, author_input, config.disabledTools)
         with self._lock:
             known = self._bases.get(key)
-            if known is not None and known.snapshot is snapshot:
-                return known
-        base = build_base(definition, snapshot, author_input, config)
+        if known is not None and known[0].snapshot is snapshot:
+            return known[0]
+        base = build_base(agent(agent_name), snapshot, author_input, config)
         with self._lock:
-            if known is not None:
-                self._scripts.pop(id(known), None)
-            self._bases[key] = base
+            self._bases.pop(key, None)
+            self._bases[key] = (base, {})
             while len(self._bases) > KEPT_BASES:
-                self._scripts.pop(id(self._bases.pop(next(iter(self._bases)))), None)
+                self._bases.pop(next(iter(self._bases)))
         return base
 
-    def results(self, base: Base) -> Mapping[str, ScriptResult]:
-        """Script results known for a base, by body."""
+    def evaluate(self, base: Base, config: BlockConfig, limits: Limits = RUN_LIMITS) -> Mapping[str, ScriptResult]:
+        """Results of all script blocks of a config, by body; run where they are not known yet, which waits."""
         with self._lock:
-            return dict(self._scripts.get(id(base), (base, {}))[1])
-
-    def evaluate(
-        self, base: Base, config: BlockConfig, limits: Limits = RUN_LIMITS
-    ) -> Mapping[str, ScriptResult]:
-        """Results of all script blocks of a config, run where they are not known yet. Waits for them."""
-        results = evaluate_scripts(self.scripts, base, config, limits, self.results(base))
-        return self._remember(base, results)
-
-    def rows(
-        self, story_id: str, agent_name: str, branch: str | None = None, author_input: str = ""
-    ) -> tuple[Row, ...]:
-        """The block list as the editor shows it, scripts evaluated."""
-        config = self.document(story_id, agent_name, branch).config
-        base = self.base(story_id, agent_name, branch, author_input, config)
-        return list_rows(base, config, self.evaluate(base, config))
+            known = next((results for kept, results in self._bases.values() if kept is base), {})
+            before = dict(known)
+        results = evaluate_scripts(lambda: self.scripts, base, config, limits, before)
+        with self._lock:
+            known.update(results)
+            while len(known) > KEPT_RESULTS:
+                known.pop(next(iter(known)))
+        return results
 
     def prompt(
         self, story_id: str, agent_name: str = WRITER, branch: str | None = None, author_input: str = ""
     ) -> Prompt:
         """The compiled prompt, exactly as it would be sent. Raises `StonehandError` where it can't be built."""
-        document = self.document(story_id, agent_name, branch)
-        if document.fault is not None:
-            fault = document.fault
-            raise StonehandError(
-                fault.message, file=fault.file, field=fault.field, line=fault.line, repair=fault.repair
-            )
-        base = self.base(story_id, agent_name, branch, author_input, document.config)
-        return assemble(base, document.config, self.evaluate(base, document.config))
+        session = self.session(story_id, agent_name, branch)
+        session.author_input = author_input
+        if (fault := session.document.fault) is not None:
+            raise InvalidFile(fault.message, file=fault.file, field=fault.field, line=fault.line, repair=fault.repair)
+        session.install(session.load())
+        return session.prompt()
 
     def start(self, function: Callable[[], _T]) -> concurrent.futures.Future[_T]:
-        """Run one of the waiting methods on an engine thread: `workspace.start(lambda: workspace.prompt(…))`."""
+        """Run one of the waiting methods on an engine thread: `workspace.start(session.load)`."""
         return self._runtime.call(function)
 
     # -- scripts
@@ -294,99 +309,63 @@ class Workspace:
     def scripts(self) -> ScriptEngine:
         """The script engine, made when first needed."""
         with self._lock:
-            if self._engine is None:
-                self.state.mkdir(parents=True, exist_ok=True)
-                self._engine = ScriptEngine(self.state / "crash.log")
-            return self._engine
+            if self._scripts is None:
+                self._scripts = ScriptEngine(self.state / "crash.log")
+            return self._scripts
 
     def warm_scripts(self) -> None:
         """Load the script engine in the background; worth doing when a story has script blocks."""
         with suppress(RuntimeError):
             self._runtime.call(self.scripts.warm)
 
-    def preview(
-        self, base: Base, body: str, limits: Limits = PREVIEW_LIMITS
-    ) -> concurrent.futures.Future[Preview]:
-        """Run one script for its author. Cancelling the future ends the script at once."""
+    def preview(self, base: Base, body: str, limits: Limits = PREVIEW_LIMITS) -> PreviewJob:
+        """Run one script for its author."""
         fields, functions = script_fields(base.state, base.snapshot)
-        inner = self.scripts.submit(body, fields, functions, limits)
-        outer: concurrent.futures.Future[Preview] = concurrent.futures.Future()
-
-        def cancel(future: concurrent.futures.Future[Preview]) -> None:
-            if future.cancelled():
-                inner.cancel()
-
-        def done(future: concurrent.futures.Future) -> None:  # type: ignore[type-arg]
-            if not outer.set_running_or_notify_cancel():
-                return
-            if future.cancelled():
-                outer.set_exception(concurrent.futures.CancelledError())
-            elif (error := future.exception()) is not None:
-                outer.set_exception(error)
-            else:
-                outcome = future.result()
-                result = script_result(outcome)
-                if outcome.kind not in ("cancelled", "timeout"):
-                    self._remember(base, {body: result})
-                outer.set_result(Preview(result, outcome.name))
-
-        outer.add_done_callback(cancel)
-        inner.add_done_callback(done)
-        return outer
+        return PreviewJob(base, body, self.scripts.submit(body, fields, functions, limits))
 
     # -- generating
 
     def providers(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
-        """Names that `run` takes: the rehearsal, and a replay of each generation log, newest first."""
+        """Names that `wire` takes: the rehearsal, and a replay of each generation log, newest first."""
         folder = self.story(story_id)
-        logs = list_logs(folder.content_root(self._branch(folder, branch)))
+        logs = list_logs(folder.content_root(folder.branch(branch).id))
         return (REHEARSAL, *(f"replay:{log['id']}" for log in logs))
 
-    def wire(
-        self, prompt: Prompt, provider: str = REHEARSAL, *, words_per_second: float | None = None
-    ) -> Wire:
+    def wire(self, prompt: Prompt, provider: str = REHEARSAL, *, words_per_second: float | None = None) -> Wire:
         """The wire of a provider's name. Raises `NotFound` for one there is none of."""
         folder = self.story(prompt.story)
-        pace = {} if words_per_second is None else {"words_per_second": words_per_second}
+        pace = WORDS_PER_SECOND if words_per_second is None else words_per_second
         if provider == REHEARSAL:
-            snapshot = folder.snapshot(prompt.branch)
-            return RehearsalWire([fragment.content for fragment in _prose(snapshot)], **pace)
+            prose = folder.snapshot(prompt.branch).of_type("prose")
+            return RehearsalWire([fragment.content for fragment in prose], words_per_second=pace)
         if provider.startswith("replay:"):
             log = read_log(folder.content_root(prompt.branch), provider.removeprefix("replay:"))
-            return ReplayWire(log, **pace)
+            return ReplayWire(log, words_per_second=pace)
         raise NotFound(f"there is no provider {provider!r}", repair="use rehearsal, or replay:<log id>")
 
-    def run(self, run: Run) -> concurrent.futures.Future[object]:
+    def generate(self, run: Run) -> concurrent.futures.Future[RunView]:
         """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`."""
-        return self._runtime.submit(run.stream())  # type: ignore[return-value]
+        return self._runtime.submit(run.stream())
 
     def keep(self, run: Run) -> Saved:
         """Save a finished run's passage to the story and branch it was made for. Raises `StonehandError`."""
         prompt = run.prompt
-        folder = self.story(prompt.story)
         base = self.base(prompt.story, prompt.agent, prompt.branch, prompt.input)
-        return save_passage(folder, prompt, base.state, run.view(), run.thoughts)
+        return save_passage(self.story(prompt.story), prompt, base.state, run.view(), run.thoughts)
 
-    # -- fragments
+    # -- fragments and health
 
     def fragments(self, story_id: str, branch: str | None = None) -> Sequence[Fragment]:
         """The fragments of a branch that are not archived, in file order; for the reference beside a script."""
-        folder = self.story(story_id)
-        snapshot = folder.snapshot(self._branch(folder, branch))
+        snapshot = self.story(story_id).snapshot(branch)
         return [fragment for fragment in snapshot.fragments.values() if not fragment.archived]
-
-    # -- health
 
     def doctor(self, story_id: str | None = None) -> list[Problem]:
         """Everything found wrong in the data folder or one story; reads only."""
-        from engine.doctor import examine
+        folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
+        return [problem for folder in folders for problem in examine(folder)]
 
-        found: list[Problem] = []
-        for folder in list_stories(self.data) if story_id is None else [self.story(story_id)]:
-            found += examine(folder)
-        return found
-
-    # -- watching
+    # -- watching and closing
 
     def listen(self, listener: Callable[[str, frozenset[Path]], None]) -> None:
         """Have `listener(story id, files)` called, on the engine's thread, when files of an open story change."""
@@ -394,24 +373,12 @@ class Workspace:
 
     def close(self) -> None:
         """Stop what runs, finish what is being written, end the threads."""
-        for future in self._watched.values():
-            future.cancel()
-        if self._engine is not None:
-            self._engine.close()
-        self.journal.close()
+        if self._scripts is not None:
+            self._scripts.close()
         self._runtime.close()
+        self.journal.close()
 
     # -- inside
-
-    def _branch(self, folder: StoryFolder, branch: str | None) -> str:
-        branches = folder.branches()
-        if branch is None:
-            return branches.active
-        if branch not in branches.ids:
-            raise NotFound(
-                f"story {folder.id!r} has no branch {branch!r}", repair=f"branches: {', '.join(branches.ids)}"
-            )
-        return branch
 
     def _summary(self, folder: StoryFolder) -> StorySummary:
         try:
@@ -420,42 +387,38 @@ class Workspace:
             return StorySummary(folder.id, folder.id, (), "", error.problem)
         return StorySummary(folder.id, meta.name, branches.ids, branches.active)
 
-    def _remember(self, base: Base, results: Mapping[str, ScriptResult]) -> Mapping[str, ScriptResult]:
-        with self._lock:
-            kept = self._scripts.setdefault(id(base), (base, {}))[1]
-            kept.update(results)
-            while len(kept) > KEPT_RESULTS:
-                kept.pop(next(iter(kept)))
-            return dict(kept)
+    def _write(self, session: Session, pending: Pending) -> Path:
+        # A story of the old layout is given branches by its first write; the config's place moves with it.
+        file = _config_file(self.story(session.story).writable_root(session.branch), session.agent)
+        with disk.lock(file):
+            session.document.write(pending, file)
+        return file
 
-    def _write_lock(self, file: Path) -> threading.Lock:
-        with self._lock:
-            return self._saving.setdefault(file, threading.Lock())
-
-    def _follow(self, folder: StoryFolder) -> None:
-        if self._watch:
-            self._watched[folder.id] = self._runtime.submit(self._watch_story(folder))
-
-    async def _watch_story(self, folder: StoryFolder) -> None:
+    async def _follow(self, folder: StoryFolder) -> None:
         from watchfiles import awatch
 
         stop = asyncio.Event()
         try:
-            folder.trust_watch(True)
-            async for changes in awatch(
-                folder.path, debounce=150, step=40, stop_event=stop, rust_timeout=500
-            ):
+            watcher = awatch(
+                folder.path, debounce=200, step=50, stop_event=stop, yield_on_timeout=True, rust_timeout=200
+            )
+            async for changes in watcher:
+                # The first answer, a timeout perhaps, says that the watch is in place: only now may it be relied on.
                 paths = frozenset(Path(path) for _, path in changes)
-                folder.invalidate(paths)
-                for listener in self._listeners:
-                    listener(folder.id, paths)
+                folder.trust_watch(True)
+                if paths:
+                    folder.invalidate(paths)
+                    for listener in self._listeners:
+                        listener(folder.id, paths)
+        except (RuntimeError, OSError):
+            pass  # no watch here (too many already, or a file system without): stamps are looked at instead
         finally:
             folder.trust_watch(False)
             stop.set()
 
 
-def _prose(snapshot: object) -> Iterable[Fragment]:
-    raise NotImplementedError
+def _config_file(content_root: Path, agent_name: str) -> Path:
+    return disk.child(content_root, "agent-blocks", f"{agent_name}.json")
 
 
 def _customised(config: BlockConfig) -> bool:

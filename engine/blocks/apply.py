@@ -31,6 +31,8 @@ class ScriptResult:
     line: int | None = None
     milliseconds: float = 0.0
     console: tuple[str, ...] = ()
+    described: str = ""
+    """For a preview: one line that says why there is no text ("TypeError: … (line 3)"); empty when there is one."""
 
     def block_content(self, name: str) -> str | None:
         """The content of the block, or None when it is left out of the prompt (spec, section 5, step 1)."""

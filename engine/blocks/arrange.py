@@ -149,9 +149,7 @@ def arrange(
             note,
             warning,
         )
-    return tuple(
-        row for role in ROLES for row in sorted((r for r in rows if r.role == role), key=lambda r: r.order)
-    )
+    return tuple(row for role in ROLES for row in sorted((r for r in rows if r.role == role), key=lambda r: r.order))
 
 
 def _universe(slots: Sequence[BlockSlot], blocks: list[ContextBlock]) -> list[tuple[ContextBlock, bool, str]]:

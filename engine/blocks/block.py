@@ -45,9 +45,7 @@ def remove_block(blocks: Iterable[ContextBlock], block_id: str) -> list[ContextB
     return [block for block in blocks if block.id != block_id]
 
 
-def insert_block_before(
-    blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock
-) -> list[ContextBlock]:
+def insert_block_before(blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock) -> list[ContextBlock]:
     """A new list with `new` before the first block of `target_id`, or at the end when there is none.
 
     Array position only decides ties: `order` decides the place in the compiled prompt.
@@ -55,16 +53,12 @@ def insert_block_before(
     return _insert(blocks, target_id, new, 0)
 
 
-def insert_block_after(
-    blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock
-) -> list[ContextBlock]:
+def insert_block_after(blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock) -> list[ContextBlock]:
     """As `insert_block_before`, behind the target."""
     return _insert(blocks, target_id, new, 1)
 
 
-def _insert(
-    blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock, offset: int
-) -> list[ContextBlock]:
+def _insert(blocks: Sequence[ContextBlock], target_id: str, new: ContextBlock, offset: int) -> list[ContextBlock]:
     at = next((i + offset for i, block in enumerate(blocks) if block.id == target_id), len(blocks))
     return [*blocks[:at], new, *blocks[at:]]
 

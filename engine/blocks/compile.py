@@ -49,9 +49,7 @@ def sort_blocks(blocks: Iterable[ContextBlock], role: Role) -> list[ContextBlock
     return sorted((block for block in blocks if block.role == role), key=lambda block: block.order)
 
 
-def compile_blocks(
-    blocks: Iterable[ContextBlock], expand: Callable[[str], str] | None = None
-) -> tuple[Message, ...]:
+def compile_blocks(blocks: Iterable[ContextBlock], expand: Callable[[str], str] | None = None) -> tuple[Message, ...]:
     """One message per role that has blocks, system first.
 
     `expand` rewrites the content of each block as it is placed (fragment tags): a tag never crosses a block, so this

@@ -110,9 +110,7 @@ def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockC
     return config.model_copy(update={"blockOrder": tuple(order)})
 
 
-def add_block(
-    config: BlockConfig, rows: Sequence[Row], block: CustomBlock, after: str | None = None
-) -> BlockConfig:
+def add_block(config: BlockConfig, rows: Sequence[Row], block: CustomBlock, after: str | None = None) -> BlockConfig:
     """Append a custom block, shown behind row `after`, or last in its role.
 
     `blockOrder` stays empty while it is empty and no place was asked for: then the block's own `order` puts it last.
@@ -142,9 +140,7 @@ def set_custom(
 ) -> BlockConfig:
     """Rename a custom block or change its role, type or own order. Raises `ConfigFault` for a bad value."""
     values = {"name": name, "role": role, "type": type, "order": order}
-    changed = _each_custom(
-        config, block_id, **{key: value for key, value in values.items() if value is not None}
-    )
+    changed = _each_custom(config, block_id, **{key: value for key, value in values.items() if value is not None})
     try:
         parse_config(dump_config(changed))
     except ConfigFault as fault:
@@ -190,8 +186,7 @@ def _each_custom(config: BlockConfig, block_id: str, **changes: Any) -> BlockCon
     return config.model_copy(
         update={
             "customBlocks": tuple(
-                block.model_copy(update=changes) if block.id == block_id else block
-                for block in config.customBlocks
+                block.model_copy(update=changes) if block.id == block_id else block for block in config.customBlocks
             )
         }
     )

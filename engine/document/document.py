@@ -166,15 +166,23 @@ class Document:
         self._in_flight = pending
         return pending
 
-    def write(self, pending: Pending) -> None:
-        """Write a snapshot; may run on another thread. Raises `Conflict` when the file is not what was loaded."""
-        if pending.data is not None:
-            disk.write_atomic(self.file, pending.data, expected=pending.expected)
-        elif pending.expected is not None:
-            disk.remove_file(self.file, expected=pending.expected)
+    def write(self, pending: Pending, file: Path | None = None) -> None:
+        """Write a snapshot, to `file` when its place has moved; may run on another thread.
 
-    def written(self, pending: Pending) -> None:
-        """A snapshot reached the file."""
+        Raises `Conflict` when the file is not what was loaded.
+        """
+        file = file or self.file
+        if pending.data is not None:
+            disk.write_atomic(file, pending.data, expected=pending.expected)
+        elif pending.expected is not None:
+            disk.remove_file(file, expected=pending.expected)
+
+    def written(self, pending: Pending, file: Path | None = None) -> None:
+        """A snapshot reached the file, or `file` when its place has moved."""
+        if file is not None and file != self.file:
+            if self._journal is not None:
+                self._journal.end(self.file)
+            self.file = file
         self._in_flight = None
         self._saved = pending.data
         self._base = EMPTY if pending.data is None else parse_config(disk.parse_json(pending.data, self.file))

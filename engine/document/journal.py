@@ -52,7 +52,7 @@ def _common(old: str, new: str, limit: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """Unsaved edits of an earlier session: the config they lead to, and the one they began with, if that is still saved."""
+    """Unsaved edits of an earlier session: where they lead, where they began, and whether that is what is saved."""
 
     config: BlockConfig
     base: BlockConfig

@@ -1,0 +1,1 @@
+"""Models: what a text costs them, and the wires they are reached over."""

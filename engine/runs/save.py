@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from engine.context import ContextState
@@ -12,6 +11,7 @@ from engine.prompt import Prompt
 from engine.runs.log import generation_log
 from engine.runs.run import RunView
 from engine.story import Fragment, StoryFolder
+from engine.story.branches import now_iso
 from engine.text import cut, is_blank
 
 NAME_LIMIT = 100
@@ -26,9 +26,7 @@ class Saved:
     log_id: str
 
 
-def save_passage(
-    folder: StoryFolder, prompt: Prompt, state: ContextState, view: RunView, thoughts: str = ""
-) -> Saved:
+def save_passage(folder: StoryFolder, prompt: Prompt, state: ContextState, view: RunView, thoughts: str = "") -> Saved:
     """Append a finished run's text to the branch its prompt came from.
 
     Raises `StonehandError` when there is nothing to save: the run failed, is not finished, or its text is blank.
@@ -50,8 +48,7 @@ def save_passage(
         content=view.text,
         meta=meta,
     )
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    log = generation_log(prompt, view, now, thoughts)
+    log = generation_log(prompt, view, now_iso(), thoughts)
     return Saved(fragment, folder.write_log(prompt.branch, {**log, "fragmentId": fragment.id}))
 
 

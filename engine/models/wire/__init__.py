@@ -1,0 +1,1 @@
+"""Wires: one module for each way to reach a model; all speak the events of `base`."""

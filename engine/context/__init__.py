@@ -1,0 +1,18 @@
+"""The context state: what of a story is prompted, at which depth, and what scripts see of it. Pure."""
+
+from engine.context.build import build_context
+from engine.context.reference import resolver
+from engine.context.script import ScriptField, ScriptFunction, script_fields
+from engine.context.state import ChapterSummary, ContextOptions, ContextState, FragmentGroup
+
+__all__ = [
+    "ChapterSummary",
+    "ContextOptions",
+    "ContextState",
+    "FragmentGroup",
+    "ScriptField",
+    "ScriptFunction",
+    "build_context",
+    "resolver",
+    "script_fields",
+]

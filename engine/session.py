@@ -1,0 +1,260 @@
+"""`Session`: one agent of a story's branch, open for editing. What the editor's keys and `stonehand config` both do.
+
+It belongs to the caller's thread and is instant, except `load`, which may wait for the disk and for scripts and may run
+on any thread; its answer is handed back with `install`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.blocks import edits
+from engine.blocks.apply import ScriptResult
+from engine.blocks.arrange import Row
+from engine.blocks.block import Number, Role
+from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock
+from engine.document import Change, Document
+from engine.errors import NotFound, WrongInput
+from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
+from engine.story.ids import new_block_id
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The story as it stands on disk for this agent, and what its scripts gave."""
+
+    base: Base
+    results: Mapping[str, ScriptResult]
+
+
+class Session:
+    """One open agent.
+
+    Edits return the `Change` they made, or None when nothing changed. They raise `NotFound` for a block that is not
+    there, `WrongInput` for a value that is not acceptable, and `InvalidFile` while the config's file is invalid.
+    """
+
+    def __init__(
+        self,
+        story: str,
+        branch: str,
+        agent: str,
+        document: Document,
+        build: Callable[[str, BlockConfig], Base],
+        evaluate: Callable[[Base, BlockConfig], Mapping[str, ScriptResult]],
+    ) -> None:
+        self.story = story
+        self.branch = branch
+        self.agent = agent
+        self.document = document
+        self.author_input = ""
+        self._build = build
+        self._evaluate = evaluate
+        self._loaded: Loaded | None = None
+        self._rows: tuple[BlockConfig, Loaded, tuple[Row, ...]] | None = None
+
+    # -- state
+
+    def load(self, config: BlockConfig | None = None) -> Loaded:
+        """Read the story and run the scripts that have not run yet. Waits; thread-safe. Raises `StonehandError`."""
+        config = self.document.config if config is None else config
+        base = self._build(self.author_input, config)
+        return Loaded(base, self._evaluate(base, config))
+
+    def install(self, loaded: Loaded) -> None:
+        """Use what `load` gave."""
+        self._loaded = loaded
+
+    def learn(self, base: Base, body: str, result: ScriptResult) -> None:
+        """Use the result of a script that was run for its author, unless the story has changed since."""
+        if self._loaded is not None and self._loaded.base is base:
+            self._loaded = Loaded(base, {**self._loaded.results, body: result})
+
+    @property
+    def base(self) -> Base | None:
+        """What the prompt is built from; None before the first `install`."""
+        return self._loaded.base if self._loaded is not None else None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The block list; empty before the first `install`."""
+        loaded, config = self._loaded, self.document.config
+        if loaded is None:
+            return ()
+        if self._rows is None or self._rows[0] is not config or self._rows[1] is not loaded:
+            self._rows = (config, loaded, list_rows(loaded.base, config, loaded.results))
+        return self._rows[2]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether scripts that take part have not run yet, or the disabled tools differ from those the base knows."""
+        return self._loaded is None or bool(unevaluated(self.document.config, self._loaded.results))
+
+    def row(self, key: str) -> Row:
+        """The row of this key. Raises `NotFound` naming the keys there are."""
+        for row in self.rows:
+            if row.key == key:
+                return row
+        known = ", ".join(row.key for row in self.rows)
+        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"blocks: {known}")
+
+    def text(self, block_id: str) -> str:
+        """The text that can be edited: the body of a custom block, the custom content of a built-in one."""
+        return edits.text_of(self.document.config, block_id)
+
+    def prompt(self) -> Prompt:
+        """The prompt of what is loaded. Raises `StonehandError` when it can't be built yet."""
+        if self._loaded is None:
+            raise WrongInput("nothing is loaded yet")
+        return assemble(self._loaded.base, self.document.config, self._loaded.results)
+
+    # -- edits
+
+    def toggle(self, key: str, enabled: bool | None = None) -> Change | None:
+        """Enable or disable a block; without `enabled`, the other of the two."""
+        row = self.row(key)
+        target = not row.enabled if enabled is None else enabled
+        verb = "enable" if target else "disable"
+        return self._apply(f"{verb} {row.name}", lambda config: edits.set_enabled(config, row.id, target))
+
+    def move(self, key: str, index: int) -> Change | None:
+        """Put a block at `index` (from 0) among the rows of its role; a place outside is the nearest end."""
+        row = self.row(key)
+        section = [other.key for other in self.rows if other.role == row.role]
+        if section.index(key) == max(0, min(index, len(section) - 1)):
+            return None
+        return self._apply(f"move {row.name}", lambda config: edits.move_block(config, self.rows, key, index))
+
+    def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
+        """Choose the content mode, and the text with it when one is given."""
+        row = self.row(key)
+
+        def change(config: BlockConfig) -> BlockConfig:
+            config = edits.set_mode(config, row.id, mode, row.default or "")
+            return config if text is None else _override_text(config, row.id, text)
+
+        return self._apply(f"{mode or 'no'} text of {row.name}", change)
+
+    def set_text(self, key: str, text: str) -> Change | None:
+        """Replace a block's text."""
+        row = self.row(key)
+        return self._apply(f"edit {row.name}", lambda config: edits.set_text(config, row.id, text))
+
+    def type_text(self, block_id: str, text: str) -> Change | None:
+        """As `set_text`, for text as it is being typed: undone by stretches, journalled by its difference."""
+        return self.document.type_text(block_id, text)
+
+    def add(self, name: str, role: Role, type: BlockType, text: str = "", *, after: str | None = None) -> str:
+        """Add a custom block behind row `after`, or last in its role; returns its id."""
+        block = self._new(name=name, role=role, type=type, content=text)
+        anchor = self.row(after).key if after is not None else None
+        self._apply(f"add {name}", lambda config: edits.add_block(config, self.rows, block, anchor))
+        return block.id
+
+    def duplicate(self, key: str) -> str:
+        """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block."""
+        row = self.row(key)
+        custom = self.document.config.custom(row.id)
+        name = f"{row.name} copy"[:100]
+        if custom is not None:
+            block = self._new(name=name, role=custom.role, type=custom.type, content=custom.content, like=custom)
+        else:
+            block = self._new(name=name, role=row.role, type="simple", content=row.content or "")
+        self._apply(f"duplicate {row.name}", lambda config: edits.add_block(config, self.rows, block, key))
+        return block.id
+
+    def change(
+        self,
+        key: str,
+        *,
+        name: str | None = None,
+        role: Role | None = None,
+        type: BlockType | None = None,
+        order: Number | None = None,
+    ) -> Change | None:
+        """Rename a custom block, or change its role, type or own order."""
+        row = self._custom(key)
+
+        def edit(config: BlockConfig) -> BlockConfig:
+            try:
+                return edits.set_custom(
+                    config, row.id, name=None if name is None else name.strip(), role=role, type=type, order=order
+                )
+            except ConfigFault as fault:
+                raise WrongInput(str(fault)) from None
+
+        return self._apply(f"change {row.name}", edit)
+
+    def pin_order(self, key: str, order: Number | None) -> Change | None:
+        """Give a block a numeric order that wins over its place in the list; None takes it away."""
+        row = self.row(key)
+        return self._apply(f"order of {row.name}", lambda config: edits.set_order_override(config, row.id, order))
+
+    def delete(self, key: str) -> Change | None:
+        """Delete a custom block; a built-in one can only be disabled."""
+        row = self._custom(key)
+        return self._apply(f"delete {row.name}", lambda config: edits.delete_block(config, row.id))
+
+    def reset(self, key: str | None = None) -> Change | None:
+        """Drop what is overridden about one block, or about the whole agent."""
+        if key is None:
+            return self._apply(f"reset {self.agent}", edits.reset_agent)
+        row = self.row(key)
+        return self._apply(f"reset {row.name}", lambda config: edits.reset_block(config, row.id))
+
+    def set_tool(self, tool: str, enabled: bool, known: tuple[str, ...]) -> Change | None:
+        """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
+        if tool not in known:
+            raise NotFound(f"{self.agent} has no tool {tool!r}", repair=f"tools: {', '.join(known) or 'none'}")
+        verb = "enable" if enabled else "disable"
+        return self._apply(f"{verb} tool {tool}", lambda config: edits.set_tool(config, tool, enabled))
+
+    def undo(self) -> Change | None:
+        """Take the last edit back."""
+        return self.document.undo()
+
+    def redo(self) -> Change | None:
+        """Do the edit again that was taken back last."""
+        return self.document.redo()
+
+    # -- inside
+
+    def _apply(self, label: str, edit: Callable[[BlockConfig], BlockConfig]) -> Change | None:
+        try:
+            return self.document.apply(label, edit)
+        except ValueError as error:
+            raise WrongInput(str(error)) from None
+
+    def _custom(self, key: str) -> Row:
+        row = self.row(key)
+        if not row.custom:
+            raise WrongInput(f"{row.name} is a built-in block", repair="only custom blocks can be changed like this")
+        return row
+
+    def _new(
+        self, *, name: str, role: Role, type: BlockType, content: str, like: CustomBlock | None = None
+    ) -> CustomBlock:
+        taken = {block.id for block in self.document.config.customBlocks}
+        values: dict[str, Any] = like.model_dump() if like is not None else {}
+        values |= {
+            "id": new_block_id(taken),
+            "name": name.strip(),
+            "role": role,
+            "order": edits.next_order(self.rows, role),
+            "enabled": True,
+            "type": type,
+            "content": content,
+        }
+        try:
+            return CustomBlock.model_validate(values)
+        except ValueError:
+            raise WrongInput("a block needs a name of 1 to 100 characters", repair="give it a shorter one") from None
+
+
+def _override_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:
+    if config.custom(block_id) is None:
+        return edits.set_text(config, block_id, text)
+    override = config.override(block_id).model_copy(update={"customContent": text})
+    return config.model_copy(update={"overrides": {**config.overrides, block_id: override}})

@@ -1,0 +1,77 @@
+"""The prose chain: the story's sections in order, each with its variants (spec, section 1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from engine.disk import json_line, parse_json
+from engine.errors import InvalidFile, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEntry:
+    """One section: the fragments that are its variants, and the one that is shown. A chapter marker is one
+    too.
+    """
+
+    prose_fragments: tuple[str, ...]
+    active: str
+
+
+@dataclass(frozen=True)
+class ProseChain:
+    """The sections in order. `raw` is the whole document with its unknown keys, not to be changed."""
+
+    entries: tuple[ChainEntry, ...]
+    raw: Mapping[str, Any]
+
+    @cached_property
+    def active_ids(self) -> tuple[str, ...]:
+        """The shown fragment of every section."""
+        return tuple(entry.active for entry in self.entries)
+
+    def find_section(self, fragment_id: str) -> int:
+        """The index of the section that has this fragment among its variants, -1 when none has."""
+        for index, entry in enumerate(self.entries):
+            if fragment_id == entry.active or fragment_id in entry.prose_fragments:
+                return index
+        return -1
+
+    def append(self, entry: ChainEntry) -> ProseChain:
+        """A chain with one more section at the end; everything else in the document is kept."""
+        given = self.raw.get("entries")
+        written = {"proseFragments": list(entry.prose_fragments), "active": entry.active}
+        entries = [*(given if isinstance(given, list) else ()), written]
+        return ProseChain((*self.entries, entry), {**self.raw, "entries": entries})
+
+
+NO_CHAIN = ProseChain((), {})
+
+
+def parse_chain(file: Path, data: bytes | None) -> tuple[ProseChain, tuple[Problem, ...]]:
+    """The chain in a file, `NO_CHAIN` when there is none, and the entries that could not be read.
+
+    Raises `InvalidFile` when it holds no object with a list of entries.
+    """
+    if data is None:
+        return NO_CHAIN, ()
+    raw = parse_json(data, file)
+    if not isinstance(raw, dict) or not isinstance(raw.get("entries", []), list):
+        raise InvalidFile("is not a prose chain: an object with a list of entries was expected", file=file, line=1)
+    entries: list[ChainEntry] = []
+    problems: list[Problem] = []
+    for index, item in enumerate(raw.get("entries", [])):
+        active = item.get("active") if isinstance(item, dict) else None
+        if not isinstance(active, str) or not active:
+            line = json_line(data.decode("utf-8-sig"), ("entries", index))
+            message = "has no active fragment, so the section was skipped"
+            problems.append(Problem(message, file, f"entries[{index}]", line))
+            continue
+        variants = item.get("proseFragments")
+        ids = tuple(v for v in variants if isinstance(v, str)) if isinstance(variants, list) else ()
+        entries.append(ChainEntry(ids or (active,), active))
+    return ProseChain(tuple(entries), raw), tuple(problems)

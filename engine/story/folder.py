@@ -1,0 +1,240 @@
+"""One story on disk, read as immutable snapshots.
+
+Opening and reading write nothing. Files are read again only when they changed; while a watcher vouches for
+the folder none is looked at (spec, bugs 9, 30 and 31, are what this avoids).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.disk import FileCache, FolderCache, lock
+from engine.errors import Problem, StonehandError
+from engine.story import saving
+from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
+from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, parse_branches
+from engine.story.chain import NO_CHAIN, ProseChain, parse_chain
+from engine.story.fragment import Fragment, parse_fragment
+from engine.story.meta import StoryMeta, parse_meta
+
+T = TypeVar("T")
+
+_UNREAD_FOLDERS = frozenset(("agent-blocks", "generation-logs", "librarian", "character-chat"))
+
+
+@dataclass(frozen=True, eq=False)
+class StorySnapshot:
+    """A story's branch as it was at one moment. The same object is handed out until something changes on
+    disk.
+
+    `fragments` holds every readable fragment by id, archived ones too, in the byte order of the file names;
+    `problems` what is wrong with the files.
+    """
+
+    story_id: str
+    path: Path
+    branch: str
+    meta: StoryMeta
+    branches: Branches
+    fragments: Mapping[str, Fragment]
+    by_type: Mapping[str, tuple[Fragment, ...]]
+    """Type to the fragments of it that are not archived, in the same order."""
+    chain: ProseChain
+    associations: Associations
+    problems: tuple[Problem, ...]
+
+    def get(self, fragment_id: str) -> Fragment | None:
+        """The fragment of this id, archived or not, or None."""
+        return self.fragments.get(fragment_id)
+
+    def of_type(self, fragment_type: str, archived: bool = False) -> tuple[Fragment, ...]:
+        """The fragments of a type in file order; with `archived`, those put away as well."""
+        if archived:
+            return tuple(item for item in self.fragments.values() if item.type == fragment_type)
+        return self.by_type.get(fragment_type, ())
+
+
+class StoryFolder:
+    """A story's folder. May be used from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._meta = FileCache(path / "meta.json", parse_meta)
+        self._index = FileCache(path / INDEX, lambda file, data: (file, data))
+        self._branches: tuple[object, bool, Branches] | None = None
+        self._contents: dict[Path, _Content] = {}
+        self._guard = threading.Lock()
+        self._watched = False
+        self._generation = 0
+        self._vouched: dict[str | None, tuple[int, StorySnapshot]] = {}
+
+    @property
+    def id(self) -> str:
+        """The folder's name, which is what addresses the story (spec, section 1.4)."""
+        return self.path.name
+
+    def meta(self) -> StoryMeta:
+        """What `meta.json` says. Raises `NotFound` without one, `InvalidFile` when it can't be used."""
+        with self._lock:
+            return self._meta.load()
+
+    def branches(self) -> Branches:
+        """The branches, one named `main` where there is no index."""
+        with self._lock:
+            source = self._index.load()
+            folder = (self.path / "branches").is_dir()
+            if self._branches is None or self._branches[0] is not source or self._branches[1] != folder:
+                self._branches = (source, folder, parse_branches(*source))
+            return self._branches[2]
+
+    def branch(self, branch_id: str | None = None) -> Branch:
+        """The branch of this id, or the active one. Raises `NotFound`."""
+        return self.branches().get(branch_id)
+
+    def content_root(self, branch_id: str) -> Path:
+        """The folder to read a branch's content from. Raises `WrongInput` for an id that is no plain name."""
+        return content_root(self.path, branch_id)
+
+    def writable_root(self, branch_id: str) -> Path:
+        """The folder to write a branch's content to; a story of the old layout is given branches first."""
+        if self.branches().legacy:
+            with lock(self.path / INDEX):
+                if self.branches().legacy:
+                    adopt_branches(self.path)
+            self.invalidate()
+        return content_root(self.path, branch_id)
+
+    def snapshot(self, branch_id: str | None = None) -> StorySnapshot:
+        """A branch (the active one by default) as it is now.
+
+        Raises `NotFound` for a story or branch that is not there and `InvalidFile` for a broken
+        `meta.json`; every other fault is one of the snapshot's problems.
+        """
+        with self._lock:
+            generation = self._generation
+            vouched = self._vouched.get(branch_id)
+            if self._watched and vouched is not None and vouched[0] == generation:
+                return vouched[1]
+            branches = self.branches()
+            branch = branches.get(branch_id)
+            root = self.content_root(branch.id)
+            content = self._contents.get(root)
+            if content is None:
+                content = self._contents[root] = _Content(root)
+            snapshot = content.snapshot(self.path, branch.id, self._meta.load(), branches)
+            self._vouched[branch_id] = (generation, snapshot)
+            return snapshot
+
+    def append_prose(
+        self, branch_id: str, name: str, description: str, content: str, meta: Mapping[str, Any]
+    ) -> Fragment:
+        """Save a new section at the end of the story: a prose fragment and its chain entry, or neither.
+
+        Raises `StonehandError`, `InvalidFile` when the chain can't be used, `Conflict` when it keeps changing.
+        """
+        root = self.writable_root(branch_id)
+        unchained = sorted(self.snapshot(branch_id).of_type("prose"), key=lambda prose: prose.sort_key)
+        try:
+            return saving.append_prose(root, unchained, name, description, content, meta)
+        finally:
+            self.invalidate()
+
+    def write_log(self, branch_id: str, log: Mapping[str, Any]) -> str:
+        """Save a generation log under a new id, which is returned. Raises `StonehandError`."""
+        return saving.write_log(self.writable_root(branch_id), log)
+
+    def trust_watch(self, watched: bool) -> None:
+        """Start or stop relying on `invalidate` being called for every change: then `snapshot` looks at no
+        file.
+        """
+        with self._guard:
+            self._watched = watched
+            self._generation += 1
+
+    def invalidate(self, paths: Iterable[Path] | None = None) -> None:
+        """Something changed: `paths` if known, so that files no snapshot is made of cost nothing."""
+        if paths is not None and all(self._is_unread(path) for path in paths):
+            return
+        with self._guard:
+            self._generation += 1
+
+    def _is_unread(self, path: Path) -> bool:
+        return ".tmp-" in path.name or not _UNREAD_FOLDERS.isdisjoint(path.parts[len(self.path.parts) :])
+
+
+class _Content:
+    """The cached files of one content root and the snapshot last made of them."""
+
+    def __init__(self, root: Path) -> None:
+        self._fragments = FolderCache(root / "fragments", parse_fragment)
+        self._chain = FileCache(
+            root / "prose-chain.json",
+            _reported(parse_chain, NO_CHAIN, "until it is repaired, prose is shown in order of creation"),
+        )
+        self._associations = FileCache(
+            root / "associations.json", _reported(parse_associations, NO_ASSOCIATIONS, "repair or delete it")
+        )
+        self._last: StorySnapshot | None = None
+        self._sources: tuple[object, ...] = ()
+
+    def snapshot(self, story: Path, branch_id: str, meta: StoryMeta, branches: Branches) -> StorySnapshot:
+        chain, associations = self._chain.load(), self._associations.load()
+        changed = self._fragments.scan()
+        sources = (branch_id, meta, branches, chain, associations)
+        same = len(sources) == len(self._sources) and all(map(_is, sources, self._sources))
+        if self._last is not None and same and not changed:
+            return self._last
+        fragments = self._fragments.entries
+        problems = (
+            *meta.problems,
+            *branches.problems,
+            *chain[1],
+            *associations[1],
+            *self._fragments.problems,
+        )
+        self._last = StorySnapshot(
+            story_id=story.name,
+            path=story,
+            branch=branch_id,
+            meta=meta,
+            branches=branches,
+            fragments=fragments,
+            by_type=_by_type(fragments.values()),
+            chain=chain[0],
+            associations=associations[0],
+            problems=problems,
+        )
+        self._sources = sources
+        return self._last
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right
+
+
+def _by_type(fragments: Iterable[Fragment]) -> Mapping[str, tuple[Fragment, ...]]:
+    lists: dict[str, list[Fragment]] = {}
+    for fragment in fragments:
+        if not fragment.archived:
+            lists.setdefault(fragment.type, []).append(fragment)
+    return {kind: tuple(items) for kind, items in lists.items()}
+
+
+def _reported(
+    parse: Callable[[Path, bytes | None], tuple[T, tuple[Problem, ...]]], empty: T, repair: str
+) -> Callable[[Path, bytes | None], tuple[T, tuple[Problem, ...]]]:
+    """`parse`, with a file that can't be used as a problem beside the empty value."""
+
+    def tolerant(file: Path, data: bytes | None) -> tuple[T, tuple[Problem, ...]]:
+        try:
+            return parse(file, data)
+        except StonehandError as error:
+            found = error.problem
+            return empty, (Problem(found.message, found.file, found.field, found.line, repair),)
+
+    return tolerant

@@ -1,0 +1,120 @@
+"""Writing what a run produced: a section of prose and a generation log (spec, sections 1.2, 1.10 and 10.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from engine.disk import dump_json, lock, read_bytes, remove_file, write_atomic
+from engine.errors import Conflict, StonehandError
+from engine.story.branches import now_iso
+from engine.story.chain import ChainEntry, ProseChain, parse_chain
+from engine.story.fragment import Fragment, fragment_of
+from engine.story.ids import new_fragment_id, new_log_id
+
+_ATTEMPTS: Final = 5
+
+
+def append_prose(
+    root: Path,
+    unchained: Sequence[Fragment],
+    name: str,
+    description: str,
+    content: str,
+    meta: Mapping[str, Any],
+) -> Fragment:
+    """Write a new prose fragment below the content root and make it the last section of the chain.
+
+    `unchained` is the prose, in order, that an empty chain is to begin with. Both files or neither: when the
+    chain can't be written the fragment is deleted again. A chain that another program writes meanwhile is read
+    again and appended to. Raises `StonehandError`; `InvalidFile` for a chain that can't be used (nothing is
+    written then), `Conflict` when the chain does not come to rest.
+    """
+    chain_file = root / "prose-chain.json"
+    with lock(chain_file):
+        parse_chain(chain_file, read_bytes(chain_file))
+        file, data, fragment = _write_fragment(root / "fragments", name, description, content, meta)
+        try:
+            _append_to_chain(chain_file, unchained, fragment.id)
+        except BaseException:
+            with suppress(StonehandError):
+                remove_file(file, expected=data)
+            raise
+    return fragment
+
+
+def write_log(root: Path, log: Mapping[str, Any]) -> str:
+    """Write a generation log under a new id, which is set in it and returned. Raises `StonehandError`."""
+    logs = root / "generation-logs"
+    taken = {file.stem for file in logs.glob("gen-*.json")}
+    for _ in range(_ATTEMPTS):
+        log_id = new_log_id(taken)
+        document = {"id": log_id, **{key: value for key, value in log.items() if key != "id"}}
+        try:
+            write_atomic(logs / f"{log_id}.json", dump_json(document), expected=None)
+        except Conflict:
+            taken.add(log_id)
+        else:
+            return log_id
+    raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=logs)
+
+
+def _write_fragment(
+    fragments: Path, name: str, description: str, content: str, meta: Mapping[str, Any]
+) -> tuple[Path, bytes, Fragment]:
+    taken = {file.stem for file in fragments.glob("pr-*.json")}
+    for _ in range(_ATTEMPTS):
+        fragment_id = new_fragment_id("prose", taken)
+        now = now_iso()
+        document = {
+            "id": fragment_id,
+            "type": "prose",
+            "name": name,
+            "description": description,
+            "content": content,
+            "tags": [],
+            "refs": [],
+            "sticky": False,
+            "placement": "user",
+            "createdAt": now,
+            "updatedAt": now,
+            "order": 0,
+            "meta": dict(meta),
+            "archived": False,
+            "version": 1,
+            "versions": [],
+        }
+        file = fragments / f"{fragment_id}.json"
+        data = dump_json(document)
+        try:
+            write_atomic(file, data, expected=None)
+        except Conflict:
+            taken.add(fragment_id)
+        else:
+            return file, data, fragment_of(document, file)
+    raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=fragments)
+
+
+def _append_to_chain(chain_file: Path, unchained: Sequence[Fragment], fragment_id: str) -> None:
+    for attempt in range(1, _ATTEMPTS + 1):
+        found = read_bytes(chain_file)
+        chain, _ = parse_chain(chain_file, found)
+        if not chain.entries:
+            chain = _chain_of(chain, unchained)
+        chain = chain.append(ChainEntry((fragment_id,), fragment_id))
+        try:
+            write_atomic(chain_file, dump_json(chain.raw), expected=found)
+        except Conflict:
+            if attempt == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _chain_of(chain: ProseChain, prose: Sequence[Fragment]) -> ProseChain:
+    # Without a chain all prose is shown; a chain of the new section alone would drop the rest from the story.
+    for fragment in prose:
+        chain = chain.append(ChainEntry((fragment.id,), fragment.id))
+    return chain
