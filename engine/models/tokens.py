@@ -8,7 +8,7 @@ it, up to three digits, a run of punctuation, white space), and each piece is co
 - Cyrillic, Greek, Hebrew, Arabic and Devanagari words by their letters, words of other alphabets by their length;
 - Han characters, kana and Hangul by the character; digits by threes; emoji and symbols by kind.
 
-Measured against the o200k vocabulary on 68 texts written for the purpose (45 languages, dialogue, code, markup,
+Measured against the o200k vocabulary on 68 texts written for the purpose (about 40 languages, dialogue, code, markup,
 tables, identifiers, emoji): 3 % too low in total, each within 20 %; program sources and manuals are 0 to 10 % too high.
 A text of one or two words can be off by a token or two. The margins that must hold are ±15 % in total and ±30 % a text,
 on the reference cases (`tests/reference/test_tokens.py`). Other vocabularies differ by more than that in languages
@@ -224,14 +224,21 @@ _SCRIPT_STARTS = [script[0] for script in _SCRIPTS]
 
 def _word_cost(piece: str) -> float:
     word = piece.lstrip(" ")
-    _, cost, per_letter, capital = _SCRIPTS[bisect_right(_SCRIPT_STARTS, ord(word[-1])) - 1]
     lower = word.lower()
+    _, cost, _, capital = _script(word[0])
     if word[0] != lower[0]:
         cost += capital
-    letter = _LETTER
-    for char in lower:
-        cost += letter.get(char, per_letter)
-    return 1.0 + max(0.0, cost)
+    return 1.0 + max(0.0, cost + sum(map(_letter_rate, lower)))
+
+
+@lru_cache(_PIECES)
+def _letter_rate(letter: str) -> float:
+    rate = _LETTER.get(letter)
+    return rate if rate is not None else _script(letter)[2]
+
+
+def _script(letter: str) -> tuple[int, float, float, float]:
+    return _SCRIPTS[max(0, bisect_right(_SCRIPT_STARTS, ord(letter)) - 1)]
 
 
 # Symbols that are one token by themselves; every other one takes two or three.

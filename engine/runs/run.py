@@ -133,7 +133,7 @@ class Run:
             max_output_tokens=self.max_output_tokens,
             temperature=None,
         )
-        async with aclosing(self.wire.stream(request)) as events:  # type: ignore[type-var]
+        async with aclosing(self.wire.stream(request)) as events:
             async for event in events:
                 if isinstance(event, Text):
                     with self._lock:

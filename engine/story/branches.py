@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from engine.disk import child, dump_json, json_line, parse_json, write_atomic
+from engine.disk import base36, child, dump_json, json_line, parse_json, write_atomic
 from engine.errors import NotFound, Problem, StonehandError, WrongInput
 
 MAIN: Final = "main"
@@ -151,8 +151,10 @@ def adopt_branches(story: Path) -> None:
     would hide it. The content is copied, put in place in one step, and only then removed from where it was.
     Raises `StonehandError` when that is impossible; nothing has changed then.
     """
+    import shutil  # slow to import, and hardly ever needed
+
     items = [story / name for name in (*_LEGACY_ITEMS, *_OWN_ITEMS) if (story / name).exists()]
-    staging = story / f"{FOLDER}.tmp-{os.getpid()}"
+    staging = story / f"{FOLDER}.tmp-{base36(time.time_ns())}"
     try:
         main = staging / MAIN
         main.mkdir(parents=True)
@@ -169,6 +171,9 @@ def adopt_branches(story: Path) -> None:
         shutil.rmtree(staging, ignore_errors=True)
         reason = (error.strerror or str(error)).lower()
         raise StonehandError(f"the story can't be given branches: {reason}", file=story) from None
+    except StonehandError:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
     for item in items:
         with suppress(OSError):
             shutil.rmtree(item) if item.is_dir() else item.unlink()

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.disk import FileCache, FolderCache, lock
+from engine.disk import FileCache, FolderCache, Stamp, lock, stamp_of
 from engine.errors import Problem, StonehandError
 from engine.story import saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
+from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, parse_branches
 from engine.story.chain import NO_CHAIN, ProseChain, parse_chain
 from engine.story.fragment import Fragment, parse_fragment
@@ -66,7 +67,7 @@ class StoryFolder:
         self._lock = threading.RLock()
         self._meta = FileCache(path / "meta.json", parse_meta)
         self._index = FileCache(path / INDEX, lambda file, data: (file, data))
-        self._branches: tuple[object, bool, Branches] | None = None
+        self._branches: tuple[object, Stamp | None, Branches] | None = None
         self._contents: dict[Path, _Content] = {}
         self._guard = threading.Lock()
         self._watched = False
@@ -87,7 +88,7 @@ class StoryFolder:
         """The branches, one named `main` where there is no index."""
         with self._lock:
             source = self._index.load()
-            folder = (self.path / "branches").is_dir()
+            folder = stamp_of(self.path / BRANCHES)
             if self._branches is None or self._branches[0] is not source or self._branches[1] != folder:
                 self._branches = (source, folder, parse_branches(*source))
             return self._branches[2]
@@ -138,6 +139,7 @@ class StoryFolder:
         Raises `StonehandError`, `InvalidFile` when the chain can't be used, `Conflict` when it keeps changing.
         """
         root = self.writable_root(branch_id)
+        self.invalidate()
         unchained = sorted(self.snapshot(branch_id).of_type("prose"), key=lambda prose: prose.sort_key)
         try:
             return saving.append_prose(root, unchained, name, description, content, meta)

@@ -5,7 +5,7 @@ Source: spec provider-wire, C0 (events) and C4 (kinds of failure).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -113,7 +113,7 @@ class Wire(Protocol):
     name: str
     label: str
 
-    def stream(self, request: Request) -> AsyncIterator[Event]:
+    def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """Send `request`; an async generator of `Start`, then pieces and usage, then one `Stop` or `Failure`.
 
         Closing the generator, or cancelling the task that reads it, ends the call. Failures of the provider are

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import random
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import pairwise
 
 from engine.models.tokens import estimate_tokens
@@ -70,7 +70,7 @@ class RehearsalWire:
         self._pace = checked_pace(words_per_second)
         self._default_tokens = default_tokens
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """The passage for `request` as events; its temperature and model are of no consequence."""
         yield Start(NAME)
         # In a thread, so that building the chain delays nothing else on the loop.

@@ -5,7 +5,7 @@ Source of the log's fields: spec context-blocks, section 1.10.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from engine.models.tokens import estimate_tokens
@@ -35,7 +35,7 @@ class ReplayWire:
         self._log = log
         self._pace = checked_pace(words_per_second)
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """The logged answer as events; `request` only serves to estimate the usage where the log has none."""
         text = _text(self._log, "generatedText")
         if not text:

@@ -45,8 +45,8 @@ def test_more_text_costs_no_less(first: str, second: str) -> None:
 
 @given(st.text(min_size=1))
 def test_no_text_costs_more_than_its_bytes(text: str) -> None:
-    # A byte-pair vocabulary holds every single byte, so this is the ceiling of any count; rounding and the rates of
-    # scripts that a vocabulary hardly knows may pass it by a little.
+    # A byte-pair vocabulary holds every single byte, so this is the ceiling of any count; the rates of scripts that a
+    # vocabulary hardly knows, and rounding, may pass it by a little.
     assert estimate_tokens(text) <= 1.5 * len(text.encode("utf-8", "surrogatepass")) + 2
 
 

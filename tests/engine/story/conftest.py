@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.story.build import StoryBuilder
+from tests.engine.story_builder import StoryBuilder
 
 
 @pytest.fixture(autouse=True)

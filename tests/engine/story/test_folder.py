@@ -10,7 +10,7 @@ import pytest
 from engine import disk
 from engine.errors import InvalidFile, NotFound, WrongInput
 from engine.story import StoryFolder, list_stories
-from tests.engine.story.build import StoryBuilder, tree
+from tests.engine.story_builder import StoryBuilder, tree
 
 
 def test_a_snapshot(story: StoryBuilder) -> None:

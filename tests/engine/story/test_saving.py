@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import Conflict, InvalidFile, StonehandError
 from engine.story import saving
-from tests.engine.story.build import StoryBuilder, tree
+from tests.engine.story_builder import StoryBuilder, tree
 
 
 def read(file: Path) -> Any:
@@ -168,7 +168,7 @@ def test_branches_that_cannot_be_made_change_nothing(tmp_path: Path, monkeypatch
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("engine.story.branches.shutil.copytree", full)
+    monkeypatch.setattr("shutil.copytree", full)
     with pytest.raises(StonehandError, match="no space left"):
         append(story)
     assert tree(story.path) == before
