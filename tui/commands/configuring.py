@@ -1,0 +1,289 @@
+"""`config`: read and change the block config of an agent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from engine.errors import StonehandError, WrongInput
+from tui.commands.frame import Group, branch_option, checked, raise_fault, read_text, with_workspace
+from tui.output import PROGRAM, message, write, write_json
+
+if TYPE_CHECKING:
+    from engine.document import Change
+    from engine.session import Session
+    from engine.workspace import Workspace
+
+T = TypeVar("T")
+
+
+@click.group(cls=Group, no_args_is_help=False)
+@click.argument("story")
+@click.argument("agent")
+@branch_option
+def config(story: str, agent: str, branch: str | None) -> None:
+    """Read and change an agent's block config.
+
+    Each change is loaded, made and saved as one step; those of other programs are kept. ID is a block's id as `blocks`
+    lists it. A TEXT of - is read from standard input; before a TEXT that begins with a dash put --.
+
+    \b
+    Examples:
+      stonehand config my-story generation.writer disable fragment-catalog
+      stonehand config my-story generation.writer move prose-recent 1
+      stonehand config my-story generation.writer mode instructions append 'Write in the past tense.'
+      stonehand config my-story generation.writer add 'Word count' --role user --type script - < words.js
+    """
+
+
+def _target(branch: str | None) -> tuple[str, str, str | None]:
+    """Story, agent and branch of a config command; its own `--branch` goes before that of `config`."""
+    parent = click.get_current_context().parent
+    given = parent.params if parent is not None else {}
+    return given["story"], given["agent"], given["branch"] if branch is None else branch
+
+
+def _reset_hint(story: str, agent: str) -> str:
+    return f"repair the file, or start anew with '{PROGRAM} config {story} {agent} reset', which keeps a copy"
+
+
+def _edit(
+    workspace: Workspace, branch: str | None, change: Callable[[Session], T], *, lists_blocks: bool = True
+) -> T:
+    """Make a change and save it. `lists_blocks`: it needs the agent's blocks, which not every agent has yet."""
+    story, agent, branch = _target(branch)
+    if lists_blocks and workspace.agent(agent).build is None:
+        raise StonehandError(f"the blocks of {agent} can't be listed yet, so they can't be changed")
+
+    def on_valid(session: Session) -> T:
+        raise_fault(session.document, _reset_hint(story, agent))
+        return change(session)
+
+    return workspace.edit(story, agent, branch, on_valid)
+
+
+def _report(as_json: bool, change: Change | None, **more: Any) -> None:
+    if as_json:
+        write_json({"changed": change is not None, **more})
+    else:
+        message("nothing changed" if change is None else f"{change.label}: saved")
+
+
+@config.command("get")
+@branch_option
+@with_workspace
+def get_config(workspace: Workspace, branch: str | None, as_json: bool) -> None:
+    """Print the block config as it is on disk.
+
+    Always as JSON; without a file it is the empty config.
+    """
+    from engine.blocks.config import dump_config
+    from engine.disk import read_json
+
+    story, agent, branch = _target(branch)
+    document = workspace.document(story, agent, branch)
+    raise_fault(document, _reset_hint(story, agent))
+    saved = read_json(document.file)
+    write_json(dump_config(document.config) if saved is None else saved)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@branch_option
+@with_workspace
+def enable(workspace: Workspace, block: str, branch: str | None, as_json: bool) -> None:
+    """Switch a block on."""
+    change = _edit(workspace, branch, lambda session: session.toggle(block, True))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@branch_option
+@with_workspace
+def disable(workspace: Workspace, block: str, branch: str | None, as_json: bool) -> None:
+    """Switch a block off."""
+    change = _edit(workspace, branch, lambda session: session.toggle(block, False))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@click.argument("position", type=click.IntRange(min=1))
+@branch_option
+@with_workspace
+def move(workspace: Workspace, block: str, position: int, branch: str | None, as_json: bool) -> None:
+    """Move a block inside its role.
+
+    POSITION counts from 1, as the column POS of `blocks`. No other block changes places with its neighbours.
+    """
+
+    def change(session: Session) -> Change | None:
+        row = session.row(block)
+        count = sum(other.role == row.role for other in session.rows)
+        if position > count:
+            raise WrongInput(f"position {position} is too high: the {row.role} message has {count} blocks")
+        return session.move(block, position - 1)
+
+    _report(as_json, _edit(workspace, branch, change), id=block)
+
+
+def _order(_context: click.Context, _parameter: click.Parameter, value: str) -> float | None:
+    """`none` as None, anything else as a number."""
+    if value == "none":
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise click.BadParameter(f"{value!r} is neither a number nor none")
+    return int(number) if number.is_integer() else number
+
+
+# A negative number is no option.
+@config.command(context_settings={"ignore_unknown_options": True})
+@click.argument("block", metavar="ID")
+@click.argument("number", metavar="N|none", callback=_order)
+@branch_option
+@with_workspace
+def order(workspace: Workspace, block: str, number: float | None, branch: str | None, as_json: bool) -> None:
+    """Pin a block to a numeric order.
+
+    The number wins over the place it was moved to; none takes the pin away.
+    """
+    change = _edit(workspace, branch, lambda session: session.pin_order(block, number))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@click.argument("mode", type=click.Choice(["none", "prepend", "append", "override"]))
+@click.argument("text", metavar="[TEXT|-]", required=False)
+@branch_option
+@with_workspace
+def mode(
+    workspace: Workspace, block: str, mode: Any, text: str | None, branch: str | None, as_json: bool
+) -> None:
+    """Choose how a block's text is changed.
+
+    TEXT stands before (prepend), after (append) or instead of (override) the default. Without TEXT the text stays
+    as it is; `none` keeps it for later.
+    """
+    if mode == "none" and text is not None:
+        raise WrongInput("mode none takes no text", repair=f"change the text with edit {block}")
+    content = None if text is None else read_text(text)
+
+    def change(session: Session) -> Change | None:
+        return session.set_mode(block, None if mode == "none" else mode, content)
+
+    _report(as_json, _edit(workspace, branch, change), id=block)
+
+
+@config.command()
+@click.argument("name")
+@click.option("--role", type=click.Choice(["system", "user"]), required=True, help="The message it stands in.")
+@click.option("--type", "kind", type=click.Choice(["simple", "script"]), required=True, help="Text, or JavaScript.")
+@click.argument("text", metavar="[TEXT|-]", default="")
+@branch_option
+@with_workspace
+def add(
+    workspace: Workspace, name: str, role: Any, kind: Any, text: str, branch: str | None, as_json: bool
+) -> None:
+    """Add a custom block and print its id.
+
+    It becomes the last of its role.
+    """
+    content = read_text(text)
+    block = _edit(workspace, branch, lambda session: session.add(checked(name), role, kind, content))
+    if as_json:
+        write_json({"changed": True, "id": block})
+    else:
+        write(f"{block}\n")
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@click.argument("text", metavar="TEXT|-")
+@branch_option
+@with_workspace
+def edit(workspace: Workspace, block: str, text: str, branch: str | None, as_json: bool) -> None:
+    """Replace the text of a block.
+
+    The body of a custom block; of a built-in one the text that its mode adds or puts in its place.
+    """
+    content = read_text(text)
+    change = _edit(workspace, branch, lambda session: session.set_text(block, content))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@click.argument("name")
+@branch_option
+@with_workspace
+def rename(workspace: Workspace, block: str, name: str, branch: str | None, as_json: bool) -> None:
+    """Rename a custom block. Its id stays."""
+    change = _edit(workspace, branch, lambda session: session.change(block, name=checked(name)))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@branch_option
+@with_workspace
+def delete(workspace: Workspace, block: str, branch: str | None, as_json: bool) -> None:
+    """Delete a custom block.
+
+    A built-in one can only be disabled.
+    """
+    change = _edit(workspace, branch, lambda session: session.delete(block))
+    _report(as_json, change, id=block)
+
+
+@config.command()
+@click.argument("name", metavar="TOOL")
+@click.argument("state", type=click.Choice(["on", "off"]))
+@branch_option
+@with_workspace
+def tool(workspace: Workspace, name: str, state: str, branch: str | None, as_json: bool) -> None:
+    """Let the agent have a tool, or not."""
+    known = workspace.agent(_target(branch)[1]).tools
+    change = _edit(
+        workspace, branch, lambda session: session.set_tool(name, state == "on", known), lists_blocks=False
+    )
+    _report(as_json, change, id=name)
+
+
+@config.command()
+@click.argument("block", metavar="[ID]", required=False)
+@branch_option
+@with_workspace
+def reset(workspace: Workspace, block: str | None, branch: str | None, as_json: bool) -> None:
+    """Go back to the defaults.
+
+    Drops all that is overridden about a block; without ID the whole config, custom blocks too. An invalid config is
+    replaced by the empty one; a copy of the file is kept beside it.
+    """
+    if block is not None:
+        change = _edit(workspace, branch, lambda session: session.reset(block))
+        _report(as_json, change, id=block)
+        return
+    story, agent, branch = _target(branch)
+
+    def start_anew(session: Session) -> tuple[Change | None, Path | None]:
+        if session.document.fault is not None:
+            return None, session.document.reset_invalid()
+        return session.reset(), None
+
+    change, copy = workspace.edit(story, agent, branch, start_anew)
+    if copy is None:
+        _report(as_json, change)
+    elif as_json:
+        write_json({"changed": True, "copy": str(copy)})
+    else:
+        message(f"reset {agent}: saved; the invalid file was kept as {copy}")

@@ -1,0 +1,152 @@
+"""What every command has: its options, the open data folder, texts from the outside."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
+from tui.output import message
+
+if TYPE_CHECKING:
+    from engine.document import Document
+    from engine.workspace import Workspace
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
+WRITER = "generation.writer"
+INPUT_HELP = "The author's direction; - reads it from standard input."
+
+
+@dataclass
+class Call:
+    """What the options before a command's name said."""
+
+    data: Path | None = None
+
+
+def _remember_data(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    call = context.ensure_object(Call)
+    if value is not None:
+        if not value:
+            raise click.BadParameter("the name is empty", context)
+        call.data = Path(value)
+
+
+def data_option() -> click.Option:
+    """`--data`, which may stand before and behind a command's name; the last one counts."""
+    return click.Option(
+        ["--data"],
+        metavar="DIR",
+        expose_value=False,
+        callback=_remember_data,
+        help="The data folder: the one that holds stories/.",
+    )
+
+
+class Command(click.Command):
+    """A command with `--data`, and with `--json` as its function's `as_json`."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
+        self.params += [as_json, data_option()]
+
+
+class Group(click.Group):
+    """A group that lists its commands in the order they are defined in."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def with_workspace(function: Callable[Concatenate[Workspace, P], T]) -> Callable[P, T]:
+    """Give a command the data folder as its first argument, open for as long as it runs."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        from engine.library import find_data
+        from engine.workspace import Workspace
+
+        call = click.get_current_context().ensure_object(Call)
+        # Unsaved edits belong to the editor that journalled them: a command sees and changes what is saved.
+        workspace = Workspace(find_data(call.data), journal=False)
+        try:
+            return function(workspace, *args, **kwargs)
+        finally:
+            workspace.close()
+
+    return run
+
+
+branch_option = click.option("--branch", metavar="B", help="A branch by its id; the active one by default.")
+
+
+def checked(given: str) -> str:
+    """A text of the command line. Raises `WrongInput` for bytes that are no text."""
+    try:
+        given.encode("utf-8")
+    except UnicodeEncodeError:
+        raise WrongInput("an argument is not UTF-8 text", repair="give it as UTF-8") from None
+    return given
+
+
+def read_text(given: str) -> str:
+    """A TEXT argument; `-` reads standard input to its end, changing nothing. Raises `WrongInput`."""
+    if given != "-":
+        return checked(given)
+    if sys.stdin is None:
+        raise WrongInput("standard input is closed", repair="give the text itself instead of -")
+    try:
+        data = sys.stdin.buffer.read()
+    except (OSError, ValueError) as error:
+        raise StonehandError(f"standard input can't be read: {error}") from None
+    return _decoded(data, "standard input")
+
+
+def read_file(file: Path) -> str:
+    """The text of a file the user named. Raises `NotFound`, `StonehandError` and `WrongInput`."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise NotFound("there is no such file", file=file) from None
+    except OSError as error:
+        raise StonehandError(f"can't be read: {(error.strerror or str(error)).lower()}", file=file) from None
+    return _decoded(data, str(file))
+
+
+def _decoded(data: bytes, source: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise WrongInput(f"{source} is not UTF-8 text (line {line})", repair="save it as UTF-8") from None
+
+
+def warn(problem: Problem | str) -> None:
+    """Tell of something that did not stand in the way."""
+    message(f"warning: {problem}")
+
+
+def raise_fault(document: Document, repair: str = "") -> None:
+    """Raise `InvalidFile` when the config's file is invalid."""
+    if (fault := document.fault) is not None:
+        raise InvalidFile(
+            fault.message, file=fault.file, field=fault.field, line=fault.line, repair=repair or fault.repair
+        )
+
+
+def ended(text: str) -> str:
+    """`text` ending with a newline."""
+    return text if text.endswith("\n") or not text else text + "\n"

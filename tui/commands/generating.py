@@ -1,0 +1,155 @@
+"""`generate`: stream a passage, and save it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.errors import StonehandError
+from tui.commands.frame import (
+    DONE,
+    INPUT_HELP,
+    INTERRUPTED,
+    WRITER,
+    Command,
+    branch_option,
+    read_text,
+    warn,
+    with_workspace,
+)
+from tui.output import message, write, write_json
+
+if TYPE_CHECKING:
+    from engine.runs import Run, RunView, Saved
+    from engine.workspace import Workspace
+
+POLL = 0.1
+"""Seconds between two looks for Ctrl+C while waiting, which Windows does not interrupt."""
+
+
+@click.command(cls=Command)
+@click.argument("story")
+@click.argument("agent", default=WRITER)
+@click.option("--input", "author_input", metavar="TEXT", required=True, help=INPUT_HELP)
+@click.option(
+    "--provider",
+    metavar="P",
+    default="rehearsal",
+    show_default=True,
+    help="rehearsal (no model: it imitates the story's prose), or replay:<log id>.",
+)
+@click.option("--model", metavar="M", default="", help="The provider's model.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after about N tokens.")
+@click.option(
+    "--pace", type=click.FloatRange(min=0), metavar="WORDS", help="Words a second of rehearsal and replay; 0: at once."
+)
+@click.option("--save", is_flag=True, help="Append the passage to the story when it is complete.")
+@branch_option
+@with_workspace
+def generate(
+    workspace: Workspace,
+    story: str,
+    agent: str,
+    author_input: str,
+    provider: str,
+    model: str,
+    max_tokens: int | None,
+    pace: float | None,
+    save: bool,
+    branch: str | None,
+    as_json: bool,
+) -> int:
+    """Generate a passage.
+
+    It is streamed to standard output. Ctrl+C stops it: the text so far stays on standard output and nothing is
+    saved. With --json there is one document, at the end. AGENT is generation.writer by default.
+
+    \b
+    Examples:
+      stonehand generate my-story --input 'They reach the harbour at night.'
+      stonehand generate my-story --input - --save < direction.txt
+      stonehand generate my-story --input 'Go on.' --pace 0 --json | jq -r .text
+    """
+    from engine.runs import Run
+
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input))
+    for warning in prompt.warnings:
+        warn(warning)
+    if max_tokens is None:
+        max_tokens = workspace.story(story).meta().settings.max_output_tokens
+    wire = workspace.wire(prompt, provider, words_per_second=pace)
+    pieces: queue.SimpleQueue[str] = queue.SimpleQueue()
+    on_text = None if as_json else pieces.put
+    run = Run(prompt, wire, model=model, max_output_tokens=max_tokens, on_text=on_text)
+    view = _stream(workspace, run, pieces)
+    saved: Saved | None = None
+    failure: StonehandError | None = None
+    if view.phase == "failed":
+        failure = StonehandError(f"the generation failed: {view.failure}")
+    elif save and view.phase == "done":
+        try:
+            saved = workspace.keep(run)
+        except StonehandError as error:
+            failure = error
+    if as_json:
+        write_json(_passage_document(view, provider, saved))
+    if saved is not None:
+        message(f"saved as {saved.fragment.id} (log {saved.log_id})")
+    if failure is not None:
+        raise failure
+    if view.phase == "stopped":
+        message("stopped; nothing was saved")
+        return INTERRUPTED
+    return DONE
+
+
+def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> RunView:
+    """Run to the end, writing the text as it comes; Ctrl+C and a reader that has gone stop the run."""
+    future = workspace.generate(run)
+    future.add_done_callback(lambda _: pieces.put(""))  # wakes the loop below
+    last = "\n"
+
+    def show(text: str) -> None:
+        nonlocal last
+        if text:
+            write(text)
+            last = text[-1]
+
+    try:
+        while not future.done():
+            with suppress(queue.Empty):
+                show(pieces.get(timeout=POLL))
+    except KeyboardInterrupt:
+        run.stop()
+    except BaseException:
+        run.stop()
+        raise
+    view = _waited(future)
+    while not pieces.empty():
+        show(pieces.get())
+    if last != "\n":
+        write("\n")
+    return view
+
+
+def _waited(future: concurrent.futures.Future[RunView]) -> RunView:
+    while not future.done():
+        concurrent.futures.wait((future,), POLL)
+    return future.result()
+
+
+def _passage_document(view: RunView, provider: str, saved: Saved | None) -> dict[str, Any]:
+    return {
+        "text": view.text,
+        "provider": provider,
+        "model": view.model,
+        "finish": view.finish,
+        "inputTokens": view.input_tokens,
+        "outputTokens": view.output_tokens,
+        "seconds": round(view.seconds, 3),
+        "saved": None if saved is None else {"fragmentId": saved.fragment.id, "logId": saved.log_id},
+    }

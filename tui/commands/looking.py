@@ -1,0 +1,289 @@
+"""Commands that look and change nothing: stories, agents, blocks, compile, eval, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.text import is_blank
+from tui.commands.frame import (
+    DONE,
+    FAILED,
+    INPUT_HELP,
+    WRITER,
+    Command,
+    branch_option,
+    ended,
+    raise_fault,
+    read_file,
+    read_text,
+    warn,
+    with_workspace,
+)
+from tui.output import message, one_line, table, write, write_json
+
+if TYPE_CHECKING:
+    from engine.blocks.arrange import Row
+    from engine.workspace import Workspace
+
+
+@click.command(cls=Command)
+@with_workspace
+def stories(workspace: Workspace, as_json: bool) -> None:
+    """List the stories of the data folder.
+
+    \b
+    Examples:
+      stonehand stories
+      stonehand stories --json | jq -r '.[].id'
+    """
+    found = workspace.stories()
+    for story in found:
+        if story.problem is not None:
+            warn(story.problem)
+    if as_json:
+        write_json(
+            [
+                {
+                    "id": story.id,
+                    "name": story.name,
+                    "branches": list(story.branches),
+                    "activeBranch": story.active_branch,
+                }
+                for story in found
+            ]
+        )
+    elif found:
+        rows = [
+            (story.id, story.name, " ".join(f"{b}*" if b == story.active_branch else b for b in story.branches))
+            for story in found
+        ]
+        write(table(("STORY", "NAME", "BRANCHES (* ACTIVE)"), rows))
+    else:
+        message(f"no stories in {workspace.data}")
+
+
+@click.command("agents", cls=Command)
+@click.argument("story")
+@branch_option
+@with_workspace
+def list_agents(workspace: Workspace, story: str, branch: str | None, as_json: bool) -> None:
+    """List the agents of a story.
+
+    \b
+    Example:
+      stonehand agents my-story
+    """
+    found = workspace.agents(story, branch)
+    for agent in found:
+        if agent.problem is not None:
+            warn(agent.problem)
+    if as_json:
+        write_json(
+            [
+                {
+                    "agent": agent.name,
+                    "displayName": agent.display_name,
+                    "description": agent.description,
+                    "tools": list(agent.tools),
+                    # What an unreadable file holds is not known.
+                    "customised": None if agent.problem is not None else agent.customised,
+                }
+                for agent in found
+            ]
+        )
+        return
+    rows = []
+    for agent in found:
+        if agent.problem is not None:
+            state = "invalid"
+        elif not agent.built:
+            state = "not built"
+        else:
+            state = "customised" if agent.customised else "default"
+        rows.append((agent.name, state, agent.description))
+    write(table(("AGENT", "STATE", "DESCRIPTION"), rows))
+
+
+@click.command("blocks", cls=Command)
+@click.argument("story")
+@click.argument("agent")
+@branch_option
+@with_workspace
+def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None, as_json: bool) -> None:
+    """List the blocks of an agent.
+
+    They stand in the order they compile, as the editor shows them. Blocks that are off, or that exist only under
+    other conditions, stand in their place with the reason. POS is the place inside the role, which `config … move`
+    takes.
+
+    \b
+    Example:
+      stonehand blocks my-story generation.writer
+    """
+    session = workspace.session(story, agent, branch)
+    raise_fault(session.document)
+    session.install(session.load())
+    if as_json:
+        write_json([_row_document(row) for row in session.rows])
+        return
+    table_rows = []
+    places: dict[str, int] = {}
+    for row in session.rows:
+        places[row.role] = places.get(row.role, 0) + 1
+        tokens = "" if row.tokens is None else f"{row.tokens:,}"
+        state = _STATES[row.state]
+        name = row.name if row.custom else ""
+        cells = (row.role, str(places[row.role]), row.key, name, state, row.mode or "", f"{_number(row.order)}", tokens)
+        table_rows.append((*cells, row.note))
+    header = ("ROLE", "POS", "ID", "NAME", "STATE", "MODE", "ORDER", "TOKENS", "NOTE")
+    write(table(header, table_rows, right=(1, 6, 7)))
+
+
+_STATES = {"compiled": "on", "disabled": "off", "absent": "absent", "pending": "not run", "silent": "no text"}
+
+
+def _number(value: float) -> float:
+    """A number as JSON has it: 1 for 1.0."""
+    return int(value) if float(value).is_integer() else value
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "role": row.role,
+        "order": _number(row.order),
+        "source": row.source,
+        "enabled": row.enabled,
+        "mode": row.mode,
+        "tokens": row.tokens,
+        "note": row.note,
+    }
+
+
+@click.command("compile", cls=Command)
+@click.argument("story")
+@click.argument("agent", default=WRITER)
+@click.option("--input", "author_input", metavar="TEXT", default="", help=INPUT_HELP)
+@branch_option
+@with_workspace
+def compile_prompt(
+    workspace: Workspace, story: str, agent: str, author_input: str, branch: str | None, as_json: bool
+) -> None:
+    """Print the compiled prompt, as it is sent.
+
+    The system message, a blank line, the user message, and nothing else. AGENT is generation.writer by default.
+
+    \b
+    Examples:
+      stonehand compile my-story
+      stonehand compile my-story generation.writer --input 'She opens the door.'
+      diff <(stonehand compile my-story) <(stonehand compile my-story --branch br-tokumi)
+      stonehand compile my-story --json | jq .tokens.total
+    """
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input))
+    for warning in prompt.warnings:
+        warn(warning)
+    if not as_json:
+        text = "\n\n".join(sent.content for sent in prompt.messages).rstrip("\n")
+        write(ended(text))
+        return
+    tokens = prompt.tokens
+    write_json(
+        {
+            "agent": prompt.agent,
+            "story": prompt.story,
+            "branch": prompt.branch,
+            "messages": [{"role": sent.role, "content": sent.content} for sent in prompt.messages],
+            "blocks": [
+                {
+                    "id": block.id,
+                    "name": block.name,
+                    "role": block.role,
+                    "order": _number(block.order),
+                    "source": block.source,
+                    "content": block.content,
+                    "tokens": block.tokens,
+                }
+                for block in prompt.blocks
+            ],
+            "tools": list(prompt.tools),
+            "warnings": list(prompt.warnings),
+            "tokens": {"system": tokens.system, "user": tokens.user, "total": tokens.total},
+        }
+    )
+
+
+@click.command("eval", cls=Command)
+@click.argument("story")
+@click.argument("file", metavar="FILE|-")
+@click.option("--agent", metavar="A", default=WRITER, show_default=True, help="Whose context the script gets.")
+@branch_option
+@with_workspace
+def evaluate(
+    workspace: Workspace, story: str, file: str, agent: str, branch: str | None, as_json: bool
+) -> int:
+    """Run a script against the story as it is.
+
+    It runs as a script block would. FILE holds the body of a function that gets `ctx`. What it returns goes to
+    standard output; console lines, and why there is no text, to standard error. The exit code is 1 when it failed.
+
+    \b
+    Examples:
+      stonehand eval my-story words.js
+      echo 'return ctx.story.name' | stonehand eval my-story -
+    """
+    from engine.scripts import RUN_LIMITS
+
+    base = workspace.base(story, agent, branch)
+    body = read_text("-") if file == "-" else read_file(Path(file))
+    result = workspace.preview(base, body, RUN_LIMITS).result()
+    # A blank text is none, as for a block (spec, section 7).
+    text = None if result.text is None or is_blank(result.text) else result.text
+    for line in result.console:
+        message(f"console: {line}")
+    if as_json:
+        write_json({"result": text, "error": result.error, "ms": round(result.milliseconds, 3)})
+    elif text is not None:
+        write(ended(text))
+    if text is None:
+        message(result.described or "returned an empty text")
+    return DONE if result.error is None else FAILED
+
+
+@click.command(cls=Command)
+@click.argument("story", required=False)
+@with_workspace
+def doctor(workspace: Workspace, story: str | None, as_json: bool) -> int:
+    """Report what is wrong with the files.
+
+    Every problem of the data folder, or of one story, with its file and a repair. Nothing is changed. The exit code
+    is 1 when problems were found.
+
+    \b
+    Examples:
+      stonehand doctor
+      stonehand doctor my-story --json
+    """
+    problems = workspace.doctor(story)
+    if as_json:
+        write_json(
+            [
+                {
+                    "message": problem.message,
+                    "file": None if problem.file is None else str(problem.file),
+                    "field": problem.field,
+                    "line": problem.line,
+                    "repair": problem.repair,
+                }
+                for problem in problems
+            ]
+        )
+    elif problems:
+        write("".join(f"{one_line(str(problem))}\n" for problem in problems))
+    else:
+        message("no problems found")
+    return FAILED if problems else DONE

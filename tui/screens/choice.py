@@ -1,0 +1,54 @@
+"""A question with a letter for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui.actions import Place, key_name
+from tui.safe_text import visible
+
+
+class ChoiceDialog(ModalScreen[str | None]):
+    """Asks; the answer is the key of the choice, None for escape.
+
+    `choices` are (key, text); the choice of key `escape` only says what escape means.
+    """
+
+    places: tuple[Place, ...] = ("app",)
+
+    def __init__(self, title: str, text: str, choices: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._title, self._text, self._choices = title, text, list(choices)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = visible(self._title)
+            yield Static(Content(visible(self._text)), classes="text", markup=False)
+            yield OptionList(
+                *(
+                    Option(
+                        Content.assemble((f" {'esc' if key == 'escape' else key_name(key)} ", "bold"), visible(text)),
+                        key,
+                    )
+                    for key, text in self._choices
+                )
+            )
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape":
+            event.stop()
+            self.dismiss(None)
+        elif any(event.character == key for key, _ in self._choices):
+            event.stop()
+            self.dismiss(event.character)
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        self.dismiss(None if message.option.id == "escape" else message.option.id)

@@ -1,0 +1,240 @@
+"""Generating a passage: the author's direction, the text as it arrives, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Static
+
+from engine.errors import StonehandError
+from engine.runs import Run
+from engine.session import Session
+from engine.workspace import REHEARSAL, Workspace
+from tui.actions import Place, bar_keys
+from tui.bindings import bindings_for
+from tui.widgets.bars import KeyBar, TopBar
+from tui.widgets.cells import short_count
+from tui.widgets.stream_view import StreamView
+from tui.widgets.text_editor import TextEditor
+
+if TYPE_CHECKING:
+    from tui.app import StonehandApp
+
+T = TypeVar("T")
+SHOWN_EVERY = 0.1
+"""Seconds between two looks at a run: however fast it streams, the screen is written ten times a second at most."""
+
+
+class PassageScreen(Screen[None]):
+    """One generation after another, on the branch of a session. A passage is saved when it is kept, and not before."""
+
+    places: tuple[Place, ...] = ("passage",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for("passage"),
+        Binding("escape", "back", "Back", show=False),
+        Binding("tab", "app.focus_next", "Next", show=False),
+        Binding("shift+tab", "app.focus_previous", "Previous", show=False),
+    ]
+
+    def __init__(self, workspace: Workspace, session: Session) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._session = session
+        self._run: Run | None = None
+        self._kept = True
+        self._shown = 0
+        self._timer: Timer | None = None
+        self._provider = REHEARSAL
+        self._leaving = False
+
+    def compose(self) -> ComposeResult:
+        yield TopBar(id="top")
+        yield Static("direction: what should happen next (may be empty)", classes="label", markup=False)
+        yield TextEditor(id="direction")
+        yield Static("", id="status", markup=False)
+        yield StreamView(id="passage")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        direction = self.query_one("#direction", TextEditor)
+        direction.load(self._session.author_input)
+        direction.focus()
+        self._show_status()
+        self.query_one("#keys", KeyBar).show(bar_keys(cast("StonehandApp", self.app).keys, "passage"))
+
+    @property
+    def running(self) -> bool:
+        """Whether text is still arriving."""
+        return self._run is not None and not self._run.view().finished
+
+    # -- generating
+
+    def action_begin(self) -> None:
+        """Send the prompt; again, when a passage has arrived that is not wanted."""
+        if self.running:
+            self._say("still writing: stop it first", warning=True)
+            return
+        if not self._kept:
+            self._say("discarded the passage before; writing another")
+        self.run_worker(self._begin(), group="begin", exclusive=True, exit_on_error=False)
+
+    async def _begin(self) -> None:
+        session, workspace = self._session, self._workspace
+        session.author_input = self.query_one("#direction", TextEditor).value
+        config = session.document.config
+        try:
+            session.install(await self._wait(lambda: session.load(config)))
+            prompt = session.prompt()
+            wire = await self._wait(lambda: workspace.wire(prompt, self._provider))
+        except StonehandError as error:
+            cast("StonehandApp", self.app).report(error)
+            return
+        run = self._run = Run(prompt, wire)
+        self._kept, self._shown = False, 0
+        view = self.query_one("#passage", StreamView)
+        view.clear()
+        view.focus()
+        workspace.generate(run)
+        self._timer = self.set_interval(SHOWN_EVERY, self._show_run)
+        self._show_run()
+
+    def _show_run(self) -> None:
+        run = self._run
+        if run is None:
+            return
+        seen = run.view()
+        if len(seen.text) > self._shown:
+            self.query_one("#passage", StreamView).append(seen.text[self._shown :])
+            self._shown = len(seen.text)
+        if seen.finished and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+            self._kept = self._kept or not seen.text.strip()
+            if seen.failure:
+                self._say(seen.failure, warning=True)
+        self._show_status()
+
+    def _show_status(self) -> None:
+        agent = self._session.agent
+        name = "rehearsal (not a model)" if self._provider == REHEARSAL else self._provider
+        self.query_one("#top", TopBar).show("Generate", self._session.branch, f"{agent} · {name}")
+        run = self._run
+        if run is None:
+            text = f"{name}: it imitates the story's own prose" if self._provider == REHEARSAL else name
+        else:
+            seen = run.view()
+            parts = [seen.phase, f"{seen.seconds:.1f} s", f"in {short_count(seen.input_tokens)}"]
+            parts += [f"out {short_count(seen.output_tokens)} tokens"]
+            if seen.finished and self._kept and seen.text.strip():
+                parts.append("kept")
+            elif seen.finished and seen.text.strip():
+                parts.append("keep it, discard it, or begin again")
+            text = " · ".join(parts)
+        self.query_one("#status", Static).update(Content(text))
+
+    def action_stop(self) -> None:
+        """End the stream; the text so far can be kept."""
+        if self._run is not None and self.running:
+            self._run.stop()
+
+    # -- what becomes of it
+
+    def action_keep(self) -> None:
+        """Save the passage: a prose fragment, its place in the chain, a log."""
+        if self.running:
+            self._say("still writing: stop it first", warning=True)
+        elif self._run is None or self._kept:
+            self._say("there is no passage to keep", warning=True)
+        else:
+            self.run_worker(self._keep(self._run), group="keep", exclusive=True, exit_on_error=False)
+
+    async def _keep(self, run: Run) -> bool:
+        self._kept = True
+        try:
+            saved = await self._wait(lambda: self._workspace.keep(run))
+        except StonehandError as error:
+            self._kept = False
+            cast("StonehandApp", self.app).report(error)
+            return False
+        self._say(f"kept as {saved.fragment.id}")
+        self._show_status()
+        return True
+
+    def action_discard(self) -> None:
+        """Forget the passage."""
+        if self.running:
+            self.action_stop()
+        self._run, self._kept, self._shown = None, True, 0
+        self.query_one("#passage", StreamView).clear()
+        self._show_status()
+        self.query_one("#direction").focus()
+
+    def action_provider(self) -> None:
+        """Choose what generates: the rehearsal, or the replay of a log."""
+        self.run_worker(self._choose_provider(), group="provider", exclusive=True, exit_on_error=False)
+
+    async def _choose_provider(self) -> None:
+        from tui.screens.pick import PickDialog
+
+        session = self._session
+        names = await self._wait(lambda: self._workspace.providers(session.story, session.branch))
+        chosen = await self.app.push_screen_wait(PickDialog("What generates", list(names)))
+        if chosen is not None:
+            self._provider = chosen
+            self._show_status()
+
+    # -- leaving
+
+    def action_back(self) -> None:
+        """Leave; a passage that is neither kept nor discarded is asked about."""
+        if self.query_one("#direction").has_focus and (self._run is not None):
+            self.query_one("#passage").focus()
+            return
+        self.run_worker(self._back(), group="leave", exclusive=True, exit_on_error=False)
+
+    async def _back(self) -> None:
+        if await self.settle():
+            self._session.author_input = self.query_one("#direction", TextEditor).value
+            self.dismiss(None)
+
+    async def settle(self) -> bool:
+        """Ask what becomes of a passage that is open; False when the user wants to stay."""
+        from tui.screens.choice import ChoiceDialog
+
+        if self._kept and not self.running:
+            return True
+        title = "Still writing" if self.running else "The passage is not kept yet"
+        choices = [("k", "keep it"), ("d", "discard it"), ("escape", "stay")]
+        key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
+        if key is None:
+            return False
+        if self.running:
+            self.action_stop()
+        if key == "k" and self._run is not None:
+            while self.running:
+                await asyncio.sleep(0.02)
+            return await self._keep(self._run)
+        self.action_discard()
+        return True
+
+    @on(TextEditor.Left)
+    def _direction_left(self) -> None:
+        self.action_back()
+
+    @on(KeyBar.Pressed)
+    async def _key_pressed(self, message: KeyBar.Pressed) -> None:
+        await self.run_action(message.action.method)
+
+    def _say(self, text: str, *, warning: bool = False) -> None:
+        self.query_one("#keys", KeyBar).say(text, warning=warning)
+
+    async def _wait(self, function: Callable[[], T]) -> T:
+        return await asyncio.wrap_future(self._workspace.start(function))

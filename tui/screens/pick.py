@@ -1,0 +1,38 @@
+"""Picking one name from a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui.actions import Place
+from tui.safe_text import visible
+
+
+class PickDialog(ModalScreen[str | None]):
+    """Asks for one of some names; None for escape."""
+
+    places: tuple[Place, ...] = ("app",)
+    BINDINGS = [("escape", "leave", "Leave")]
+
+    def __init__(self, title: str, names: Sequence[str]) -> None:
+        super().__init__()
+        self._title, self._names = title, names
+
+    def compose(self) -> ComposeResult:
+        options = OptionList(*(Option(Content(visible(name))) for name in self._names), classes="dialog")
+        options.border_title = visible(self._title)
+        yield options
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, message: OptionList.OptionSelected) -> None:
+        self.dismiss(self._names[message.option_index])
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,152 @@
+"""The compiled prompt: exactly what is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from engine.errors import StonehandError
+from engine.prompt import Prompt
+from engine.session import Session
+from tui.actions import Place, bar_keys
+from tui.bindings import bindings_for
+from tui.clipboard import copy
+from tui.widgets.bars import KeyBar, TopBar
+from tui.widgets.cells import short_count
+from tui.widgets.prompt_view import PromptView
+
+if TYPE_CHECKING:
+    from tui.app import StonehandApp
+
+
+class PromptScreen(Screen[None]):
+    """Reads, searches and copies the prompt of a session."""
+
+    places: tuple[Place, ...] = ("prompt",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for("prompt"),
+        Binding("escape,q", "leave", "Back", show=False),
+        Binding("question_mark", "help", "Help", show=False),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._prompt: Prompt | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TopBar(id="top")
+        yield PromptView(id="prompt")
+        yield Input(id="search", placeholder="search: enter goes to the first match, n and N to the next")
+        yield KeyBar(id="keys")
+
+    @property
+    def view(self) -> PromptView:
+        return self.query_one("#prompt", PromptView)
+
+    def on_mount(self) -> None:
+        self.query_one("#search").display = False
+        self.query_one("#keys", KeyBar).show(bar_keys(cast("StonehandApp", self.app).keys, "prompt"))
+        session = self._session
+        try:
+            prompt = self._prompt = session.prompt()
+        except StonehandError as error:
+            self.query_one("#top", TopBar).show("Compiled prompt", session.branch, "not compiled")
+            self._say(str(error), warning=True)
+            return
+        tokens = {block.id: block.tokens for block in prompt.blocks}
+        self.view.show(prompt.messages, tokens)
+        self.view.focus()
+        total = f"sys {short_count(prompt.tokens.system)} + usr {short_count(prompt.tokens.user)}"
+        self.query_one("#top", TopBar).show(
+            "Compiled prompt", session.branch, f"{session.agent} · {len(prompt.blocks)} blocks · {total} tokens"
+        )
+        if prompt.warnings:
+            more = f" (and {len(prompt.warnings) - 1} more)" if len(prompt.warnings) > 1 else ""
+            self._say(f"{prompt.warnings[0]}{more}", warning=True)
+
+    def _say(self, text: str, *, warning: bool = False) -> None:
+        self.query_one("#keys", KeyBar).say(text, warning=warning)
+
+    def action_search(self) -> None:
+        box = self.query_one("#search", Input)
+        box.display = True
+        box.focus()
+
+    @on(Input.Changed, "#search")
+    def _searched(self, message: Input.Changed) -> None:
+        count = self.view.search(message.value)
+        if message.value:
+            self._say(f"{count} match{'' if count == 1 else 'es'}", warning=not count)
+
+    @on(Input.Submitted, "#search")
+    def _search_done(self) -> None:
+        box = self.query_one("#search", Input)
+        box.display = False
+        self.view.focus()
+        if box.value:
+            self.action_next_match()
+
+    def action_next_match(self) -> None:
+        self._tell_match(self.view.next_match())
+
+    def action_previous_match(self) -> None:
+        self._tell_match(self.view.previous_match())
+
+    def _tell_match(self, number: int) -> None:
+        if number:
+            self._say(f"match {number} of {self.view.match_count}")
+
+    def action_next_block(self) -> None:
+        self.view.next_block()
+
+    def action_previous_block(self) -> None:
+        self.view.previous_block()
+
+    def action_jump(self) -> None:
+        from tui.screens.jump import JumpDialog
+
+        def done(block_id: str | None) -> None:
+            if block_id is not None:
+                self.view.goto_block(block_id)
+
+        self.app.push_screen(JumpDialog(self.view.blocks), done)
+
+    def action_copy_block(self) -> None:
+        block = self.view.current_block
+        if block is not None:
+            self._say(f"{block.name}: {copy(self.app, self.view.text_of(block.id)).message}")
+
+    def action_copy_prompt(self) -> None:
+        self._say(copy(self.app, self.view.text).message)
+
+    def action_edit_block(self) -> None:
+        """Go back to the main screen, to this block."""
+        from tui.screens.desk import DeskScreen
+
+        block = self.view.current_block
+        desk = next((screen for screen in self.app.screen_stack if isinstance(screen, DeskScreen)), None)
+        self.dismiss(None)
+        if desk is not None and block is not None:
+            desk.list.key = block.id
+
+    def action_help(self) -> None:
+        cast("StonehandApp", self.app).action_keys()
+
+    def action_leave(self) -> None:
+        box = self.query_one("#search", Input)
+        if box.display:
+            box.value = ""
+            box.display = False
+            self.view.focus()
+        else:
+            self.dismiss(None)
+
+    @on(KeyBar.Pressed)
+    async def _key_pressed(self, message: KeyBar.Pressed) -> None:
+        await self.run_action(message.action.method)

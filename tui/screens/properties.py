@@ -1,0 +1,104 @@
+"""Name, role, type and order of a custom block, for a new one and for one there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+from engine.blocks.block import Number, Role
+from engine.blocks.config import BlockType
+from tui.actions import Place
+from tui.widgets.choice_bar import ChoiceBar
+
+_ROLES: tuple[Role, ...] = ("system", "user")
+_TYPES: tuple[BlockType, ...] = ("simple", "script")
+
+
+class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
+    """Asks for the properties of a custom block; None when it is left with escape."""
+
+    places: tuple[Place, ...] = ("app",)
+    BINDINGS = [("escape", "leave", "Leave"), ("enter", "done", "Done"), ("ctrl+s", "done", "Done")]
+
+    @dataclass(frozen=True)
+    class Values:
+        name: str
+        role: Role
+        type: BlockType
+        order: Number | None
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        name: str = "",
+        role: Role = "user",
+        type: BlockType = "simple",
+        order: Number | None = None,
+    ) -> None:
+        """`order` None: a new block, which is not asked for its order."""
+        super().__init__()
+        self._title = title
+        self._given = self.Values(name, role, type, order)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = self._title
+            yield Static("Name", classes="label")
+            yield Input(self._given.name, id="name", max_length=100, select_on_focus=False)
+            yield Static("Role: the message it becomes part of", classes="label")
+            yield ChoiceBar([(role, role) for role in _ROLES], self._given.role, id="role")
+            yield Static("Type: a text as it is, or a script that returns one", classes="label")
+            yield ChoiceBar([(kind, kind) for kind in _TYPES], self._given.type, id="type")
+            if self._given.order is not None:
+                yield Static("Order: counts where the list was never rearranged", classes="label")
+                yield Input(str(self._given.order), id="order", select_on_focus=False)
+            yield Static("", id="fault", markup=False)
+            yield Button("Done (enter)", id="done", variant="primary", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one("#name", Input).focus()
+
+    @on(Input.Submitted)
+    @on(Button.Pressed, "#done")
+    def action_done(self) -> None:
+        """Hand the values over, or say what is missing."""
+        name = self.query_one("#name", Input).value.strip()
+        order = self._order()
+        if not name:
+            self._fault("a block needs a name")
+            self.query_one("#name", Input).focus()
+        elif isinstance(order, str):
+            self._fault(order)
+            self.query_one("#order", Input).focus()
+        else:
+            role = cast(Role, self.query_one("#role", ChoiceBar).value)
+            kind = cast(BlockType, self.query_one("#type", ChoiceBar).value)
+            self.dismiss(self.Values(name, role, kind, order))
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def _order(self) -> Number | None | str:
+        """The order, None when it is not asked for or not changed, or what is wrong with it."""
+        if self._given.order is None:
+            return None
+        text = self.query_one("#order", Input).value.strip()
+        try:
+            order = float(text)
+        except ValueError:
+            return f"the order must be a number, not {text!r}"
+        if order == self._given.order:
+            return None
+        if order != order or order in (float("inf"), float("-inf")):
+            return "the order must be a finite number"
+        return int(order) if order.is_integer() else order
+
+    def _fault(self, text: str) -> None:
+        self.query_one("#fault", Static).update(Content(text))

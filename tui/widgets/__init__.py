@@ -1,0 +1,1 @@
+"""The widgets of the editor. Nothing is imported here: a screen loads the widgets it shows."""

@@ -1,0 +1,165 @@
+"""The agents of a story, drawn: group headings, and a mark on those whose blocks were customised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from engine.workspace import AgentSummary
+from tui.widgets.cells import fit
+
+
+class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
+    """A list of agents with one of them open (`›`); those that can't be opened yet are dimmed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "step(1)", "Next agent", show=False),
+        Binding("up,k", "step(-1)", "Previous agent", show=False),
+        Binding("home", "edge(-1)", "First agent", show=False),
+        Binding("end", "edge(1)", "Last agent", show=False),
+        Binding("enter,space", "open", "Open", show=False),
+    ]
+    """
+    | Key(s) | Description |
+    | :- | :- |
+    | up, down, k, j, home, end | Move the cursor. |
+    | enter, space | Open the agent. |
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "agent-list--group",
+        "agent-list--open",
+        "agent-list--unbuilt",
+        "agent-list--cursor",
+        "agent-list--mark",
+    }
+    """
+    | Class | Description |
+    | :- | :- |
+    | `agent-list--group` | A group's heading. |
+    | `agent-list--open` | The open agent. |
+    | `agent-list--unbuilt` | An agent that can't be opened yet. |
+    | `agent-list--cursor` | The row under the cursor while the list has the focus. |
+    | `agent-list--mark` | The mark of a customised or faulty agent. |
+    """
+
+    DEFAULT_CSS = """
+    AgentList {
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+
+        & > .agent-list--group { color: $text-muted; text-style: bold; }
+        & > .agent-list--open { color: $text-primary; text-style: bold; }
+        & > .agent-list--unbuilt { color: $text-disabled; text-style: dim; }
+        & > .agent-list--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        & > .agent-list--mark { color: $text-warning; }
+    }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """The user chose an agent."""
+
+        list: AgentList
+        agent: AgentSummary
+
+        @property
+        def control(self) -> AgentList:
+            return self.list
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[str | AgentSummary] = []
+        self._cursor = 0
+        self.open_name = ""
+
+    def show(self, agents: Sequence[AgentSummary], open_name: str) -> None:
+        """List these agents; the cursor follows its agent, or goes to the open one at first."""
+        at = self.current.name if self.current is not None else open_name
+        lines: list[str | AgentSummary] = []
+        for agent in agents:
+            if not any(isinstance(line, AgentSummary) and line.group == agent.group for line in lines):
+                lines.append(agent.group)
+            lines.append(agent)
+        self._lines, self.open_name = lines, open_name
+        self._cursor = next((i for i, line in enumerate(lines) if not isinstance(line, str) and line.name == at), 1)
+        self.virtual_size = Size(self.size.width, len(lines))
+        self.refresh()
+
+    @property
+    def current(self) -> AgentSummary | None:
+        """The agent under the cursor."""
+        line = self._lines[self._cursor] if self._cursor < len(self._lines) else None
+        return line if isinstance(line, AgentSummary) else None
+
+    def action_step(self, step: int) -> None:
+        """Move the cursor to the next agent in a direction."""
+        at = self._cursor + step
+        while 0 <= at < len(self._lines) and isinstance(self._lines[at], str):
+            at += step
+        if 0 <= at < len(self._lines):
+            self._go(at)
+
+    def action_edge(self, side: int) -> None:
+        """Move the cursor to the first or the last agent."""
+        self._cursor = 0 if side < 0 else len(self._lines)
+        self.action_step(-side)
+
+    def action_open(self) -> None:
+        """Open the agent under the cursor."""
+        if self.current is not None:
+            self.post_message(self.Opened(self, self.current))
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.y + round(self.scroll_offset.y)
+        if at < len(self._lines) and isinstance(self._lines[at], AgentSummary):
+            self._go(at)
+            self.action_open()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def _go(self, at: int) -> None:
+        self._cursor = at
+        self.scroll_to_region(Region(0, at, 1, 1), animate=False, immediate=True)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        at = y + round(self.scroll_offset.y)
+        if at >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        line = self._lines[at]
+        if isinstance(line, str):
+            style = self.get_component_rich_style("agent-list--group")
+            return Strip([Segment(fit(f" {line}", width), style)], width)
+        style = self.rich_style
+        if not line.built:
+            style = self.get_component_rich_style("agent-list--unbuilt")
+        elif line.name == self.open_name:
+            style = self.get_component_rich_style("agent-list--open")
+        mark, mark_style = " ", style
+        if line.problem is not None or line.customised:
+            mark = "!" if line.problem is not None else "●"
+            mark_style = self.get_component_rich_style("agent-list--mark")
+        if at == self._cursor and self.has_focus:
+            style = style + self.get_component_rich_style("agent-list--cursor")
+            mark_style = mark_style + Style(bgcolor=style.bgcolor)
+        here = "›" if line.name == self.open_name else " "
+        name = fit(f" {here} {line.display_name}", max(0, width - 2))
+        return Strip(
+            [Segment(name, style), Segment(f"{mark} "[: width - len(name)] if width < 3 else f"{mark} ", mark_style)]
+        ).adjust_cell_length(width, style)

@@ -1,0 +1,134 @@
+"""The two bars of a screen: what is open, at the top, and the keys that matter now, at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from tui.actions import Action
+from tui.safe_text import visible
+from tui.widgets.cells import fit
+
+MESSAGE_SECONDS = 4.0
+"""How long a message stands in place of the keys."""
+
+
+class TopBar(Widget):
+    """One line: the program, the story and branch, and at the right the agent, provider and tokens."""
+
+    DEFAULT_CSS = """
+    TopBar { height: 1; background: $panel; color: $foreground; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title = ("", "")
+        self._state = ""
+
+    def show(self, story: str, branch: str, state: str) -> None:
+        """Set what the bar says; nothing is drawn when nothing changed."""
+        if (self._title, self._state) != ((story, branch), state):
+            self._title, self._state = (story, branch), state
+            self.refresh()
+
+    def render(self) -> Content:
+        width = self.size.width
+        story, branch = (visible(part) for part in self._title)
+        right = f"{self._state} "
+        left = " Stonehand   "
+        room = width - Content(left).cell_length - Content(right).cell_length
+        if room < 8:
+            left, room = " ", width - 1 - Content(right).cell_length
+        if room < 8:
+            return Content(fit(right, width))
+        name = f"{story} › {branch}" if branch else story
+        return Content.assemble((left, "bold $text-primary"), (fit(name, room), ""), (right, "$text-muted"))
+
+
+class KeyBar(Widget):
+    """One line of keys, each of which can be clicked; a message takes its place for a few seconds."""
+
+    DEFAULT_CSS = """
+    KeyBar { height: 1; background: $panel; color: $foreground; }
+    """
+
+    @dataclass
+    class Pressed(Message):
+        """A key was clicked."""
+
+        bar: KeyBar
+        action: Action
+
+        @property
+        def control(self) -> KeyBar:
+            return self.bar
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._keys: list[tuple[str, str, Action]] = []
+        self._message = ""
+        self._warning = False
+        self._timer: object | None = None
+
+    def show(self, keys: Iterable[tuple[str, str, Action]]) -> None:
+        """Show these (key, word, action); nothing is drawn when they are the same."""
+        listed = list(keys)
+        if listed != self._keys:
+            self._keys = listed
+            self.refresh()
+
+    def say(self, message: str, *, warning: bool = False) -> None:
+        """Show a message for a few seconds; an empty one ends it at once."""
+        self._message, self._warning = message, warning
+        self.refresh()
+        if message:
+            self.set_timer(MESSAGE_SECONDS, lambda: self._forget(message))
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    def _forget(self, message: str) -> None:
+        if self._message == message:
+            self.say("")
+
+    def render(self) -> Content:
+        width = self.size.width
+        if self._message:
+            style = "bold $text-warning" if self._warning else "$text-success"
+            return Content.assemble((fit(f" {self._message}", width), style))
+        parts: list[tuple[str, str]] = []
+        at = 0
+        for start, key, word, _ in self._placed():
+            parts += [(" " * (start - at + 1), ""), (key, "bold $text-primary"), (f" {word} ", "$text-muted")]
+            at = start + _width(key, word)
+        return Content.assemble(*parts)
+
+    def on_click(self, event: events.Click) -> None:
+        for start, key, word, action in self._placed():
+            if not self._message and start <= event.x < start + _width(key, word):
+                self.post_message(self.Pressed(self, action))
+                return
+
+    def _placed(self) -> Iterator[tuple[int, str, str, Action]]:
+        """The keys that fit with their columns; the last one, which leads to all others, is always among them."""
+        if not self._keys:
+            return
+        *others, last = self._keys
+        room = self.size.width - _width(*last[:2])
+        at = 0
+        for key, word, action in others:
+            if at + _width(key, word) > room:
+                break
+            yield at, key, word, action
+            at += _width(key, word)
+        yield max(0, room), *last
+
+
+def _width(key: str, word: str) -> int:
+    return len(key) + len(word) + 3

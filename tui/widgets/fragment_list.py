@@ -1,0 +1,87 @@
+"""The fragments a script can read: ids to insert, names to find them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from tui.widgets.cells import fit
+
+SHOWN = 200
+"""Rows listed at once; typing narrows them down."""
+
+
+class FragmentList(Vertical):
+    """A filter and the fragments that match it; choosing one inserts its id."""
+
+    DEFAULT_CSS = """
+    FragmentList {
+        & > Input { height: 1; border: none; padding: 0; background: $surface; }
+        & > Input:focus { border: none; background: $boost; }
+        & > OptionList { height: 1fr; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1; }
+    }
+    """
+
+    @dataclass
+    class Chosen(Message):
+        """A fragment was chosen."""
+
+        list: FragmentList
+        fragment_id: str
+
+        @property
+        def control(self) -> FragmentList:
+            return self.list
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._fragments: Sequence[tuple[str, str, str]] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="fragments: type to filter, enter inserts the id", select_on_focus=False)
+        yield OptionList()
+
+    def show(self, fragments: Sequence[tuple[str, str, str]]) -> None:
+        """List (id, type, name) triples."""
+        if fragments != self._fragments:
+            self._fragments = fragments
+            self._list()
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        message.stop()
+        self._list()
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        message.stop()
+        options = self.query_one(OptionList)
+        if options.option_count:
+            options.focus()
+            if options.highlighted is None:
+                options.highlighted = 0
+
+    def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
+        message.stop()
+        if message.option.id is not None:
+            self.post_message(self.Chosen(self, message.option.id))
+
+    def _list(self) -> None:
+        wanted = self.query_one(Input).value.casefold().split()
+        found: list[Option] = []
+        for fragment_id, kind, name in self._fragments:
+            text = f"{fragment_id} {kind} {name}".casefold()
+            if all(word in text for word in wanted):
+                found.append(
+                    Option(Content(f"{fit(fragment_id, 11)} {fit(name, max(10, self.size.width - 13))}"), fragment_id)
+                )
+                if len(found) == SHOWN:
+                    break
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options(found)
