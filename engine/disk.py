@@ -6,6 +6,8 @@ files are written) and 15 (bugs 3, 6, 7, 13, 14, 30, 31, which this module exist
 
 from __future__ import annotations
 
+import codecs
+import gc
 import hashlib
 import json
 import math
@@ -87,9 +89,9 @@ def parse_json(data: bytes, file: Path) -> Any:
     if not data:
         raise InvalidFile("is empty", file=file, repair="restore it from a backup, or delete it")
     try:
-        return _DECODER.decode(data.decode("utf-8-sig"))
+        return _DECODER.decode(str(data.removeprefix(codecs.BOM_UTF8), "utf-8"))
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
     except json.JSONDecodeError as error:
         reason = f"is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
@@ -443,6 +445,18 @@ class FileCache(Generic[T]):
         return value
 
 
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Keep the garbage collector still: what is read stays, and going through it again and again costs a fifth."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
 @dataclass(slots=True)
 class _Entry(Generic[T]):
     stamp: tuple[int, int, int]
@@ -483,6 +497,10 @@ class FolderCache(Generic[T]):
 
     def scan(self) -> bool:
         """Look at the folder again; True when anything changed."""
+        with _collecting_later():
+            return self._scan()
+
+    def _scan(self) -> bool:
         now = time.time_ns()
         known = self._known
         fresh: dict[str, _Entry[T]] = {}
@@ -501,7 +519,7 @@ class FolderCache(Generic[T]):
                     stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
                     entry = known.get(name)
                     if entry is None or entry.stamp != stamp or entry.digest is not None:
-                        entry, new = self._load(file.path, entry, found, stamp, now)
+                        entry, new = self._load(file, entry, found, stamp, now)
                         if entry is None:
                             continue
                         changed = changed or new
@@ -521,18 +539,24 @@ class FolderCache(Generic[T]):
         return changed
 
     def _load(
-        self, path: str, entry: _Entry[T] | None, found: os.stat_result, stamp: tuple[int, int, int], now: int
+        self,
+        file: os.DirEntry[str],
+        entry: _Entry[T] | None,
+        found: os.stat_result,
+        stamp: tuple[int, int, int],
+        now: int,
     ) -> tuple[_Entry[T] | None, bool]:
         """The entry of a file to be read, None when it has vanished; and whether it is not what was known."""
+        path = self.folder / file.name
         try:
             if not stat.S_ISREG(found.st_mode):
-                problem = Problem("is not a regular file, so it was skipped", Path(path))
+                problem = Problem("is not a regular file, so it was skipped", path)
                 return _Entry(stamp, None, None, (problem,)), entry is None or entry.stamp != stamp
-            data = _read(path, found.st_size)
+            data = _read(file.path, found.st_size)
         except FileNotFoundError:
             return None, True
         except OSError as error:
-            problem = Problem(f"can't be read, so it was skipped: {_reason(error)}", Path(path))
+            problem = Problem(f"can't be read, so it was skipped: {_reason(error)}", path)
             # No digest can match: it is tried again at the next scan, whatever its stamp.
             return _Entry(stamp, b"", None, (problem,)), entry is None or entry.problems != (problem,)
         digest = _digest(data) if (entry is not None and entry.digest) or _may_hide_a_change(stamp[0], now) else None
@@ -541,7 +565,7 @@ class FolderCache(Generic[T]):
             entry.digest = kept
             return entry, False
         try:
-            value, problems = self._parse(Path(path), data)
+            value, problems = self._parse(path, data)
         except StonehandError as error:
             value, problems = None, (error.problem,)
         return _Entry(stamp, kept, value, problems), True

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine.agents import AgentInput, agents
-from engine.blocks.config import BlockConfig
+from engine.blocks.config import BlockConfig, dotted
 from engine.context import build_context
+from engine.disk import json_line, read_bytes
 from engine.document import Document
 from engine.errors import Problem, StonehandError
+from engine.prompt import known_ids
 from engine.story import StoryFolder, StorySnapshot
 
 
@@ -36,22 +37,32 @@ def examine(folder: StoryFolder) -> list[Problem]:
 
 def _chain(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
     file = root / "prose-chain.json"
-    for index, entry in enumerate(snapshot.chain.entries):
-        field = f"entries[{index}]"
-        if snapshot.get(entry.active) is None:
+    text = _text(file)
+    # As it lies in the file: sections that can't be read count here and are reported by the snapshot.
+    entries = snapshot.chain.raw.get("entries", ())
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        active = entry.get("active") if isinstance(entry, dict) else None
+        if not isinstance(active, str) or not active:
+            continue
+        if snapshot.get(active) is None:
+            path: tuple[str | int, ...] = ("entries", index, "active")
             yield Problem(
-                f"section {index + 1} shows {entry.active}, which is not there",
+                f"section {index + 1} shows {active}, which is not there",
                 file,
-                f"{field}.active",
-                repair="restore the fragment, or show another variant of the section",
+                dotted(path),
+                json_line(text, path),
+                "restore the fragment, or show another variant of the section",
             )
-        for fragment_id in entry.prose_fragments:
-            if fragment_id != entry.active and snapshot.get(fragment_id) is None:
+        variants = entry.get("proseFragments")
+        for place, variant in enumerate(variants if isinstance(variants, list) else ()):
+            if isinstance(variant, str) and variant != active and snapshot.get(variant) is None:
+                path = ("entries", index, "proseFragments", place)
                 yield Problem(
-                    f"section {index + 1} has a variant {fragment_id}, which is not there",
+                    f"section {index + 1} has a variant {variant}, which is not there",
                     file,
-                    f"{field}.proseFragments",
-                    repair="restore the fragment, or take the variant out",
+                    dotted(path),
+                    json_line(text, path),
+                    "restore the fragment, or take the variant out",
                 )
 
 
@@ -67,35 +78,50 @@ def _configs(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
         if document.fault is not None:
             yield document.fault
         elif definition.build is not None:
-            given = AgentInput(snapshot, state, (), definition.tools)
-            known = {slot.id for slot in definition.slots_for(given)}
+            known = known_ids(definition, AgentInput(snapshot, state, (), definition.tools))
             yield from _config(document.config, known, file)
 
 
-def _config(config: BlockConfig, known: Iterable[str], file: Path) -> Iterator[Problem]:
-    counts = Counter(block.id for block in config.customBlocks)
-    for block_id, count in counts.items():
-        if count > 1:
+def _config(config: BlockConfig, known: frozenset[str], file: Path) -> Iterator[Problem]:
+    text = _text(file)
+    first: set[str] = set()
+    for index, block in enumerate(config.customBlocks):
+        if block.id in first:
+            path: tuple[str | int, ...] = ("customBlocks", index, "id")
             yield Problem(
-                f"{count} custom blocks share the id {block_id}",
+                f"more than one custom block has the id {block.id}, so they share overrides and place",
                 file,
-                "customBlocks",
-                repair="duplicate one in the editor and delete the old one",
+                dotted(path),
+                json_line(text, path),
+                "duplicate this one in the editor and delete the original",
             )
-    ids = {*known, *counts}
+        first.add(block.id)
+    ids = known | first
     for block_id in config.overrides:
         if block_id not in ids:
+            path = ("overrides", block_id)
             yield Problem(
                 f"this override changes nothing: the agent has no block {block_id}",
                 file,
-                f"overrides.{block_id}",
-                repair="remove it, or rename it to the block that was meant",
+                dotted(path),
+                json_line(text, path),
+                "remove it, or rename it to the block that was meant",
             )
     for index, block_id in enumerate(config.blockOrder):
         if block_id not in ids:
+            path = ("blockOrder", index)
             yield Problem(
                 f"the order names {block_id}, which the agent does not have",
                 file,
-                f"blockOrder[{index}]",
-                repair="it does no harm; the next move in the editor keeps it behind its neighbour",
+                dotted(path),
+                json_line(text, path),
+                "it does no harm; the next move in the editor keeps it behind its neighbour",
             )
+
+
+def _text(file: Path) -> str:
+    """The file once more, to find lines in; what is wrong with it has been reported."""
+    try:
+        return (read_bytes(file) or b"").decode("utf-8", "replace")
+    except StonehandError:
+        return ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from engine.errors import NotFound
+from engine.errors import NotFound, StonehandError
 
 APP = "stonehand"
 DATA_VARIABLE = "STONEHAND_DATA"
@@ -34,12 +34,13 @@ def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here:
     """The data folder: the one given, else `STONEHAND_DATA`, else here, else the user's own.
 
     Here counts when it holds a story and is not the program's own source; the user's own folder is filled with the
-    sample library on first use. Raises `NotFound` for a given folder without `stories/`.
+    sample library on first use. Raises `NotFound` for a given folder without `stories/`, `StonehandError` when the
+    user's own can't be made.
     """
-    if given is None and environ.get(DATA_VARIABLE):
-        given = Path(environ[DATA_VARIABLE])
     if given is not None:
         return _given(given)
+    if environ.get(DATA_VARIABLE):
+        return _given(Path(environ[DATA_VARIABLE]), f"{DATA_VARIABLE} names it: ")
     here = here or Path.cwd()
     if _has_story(here) and here.resolve() != sample_library().parent.resolve():
         return here
@@ -50,21 +51,36 @@ def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here:
 
 
 def install_sample(data: Path) -> None:
-    """Copy the sample library into a data folder that has no `stories` yet; whole or not at all."""
-    data.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".stories-", dir=data))
+    """Copy the sample library into a data folder that has no `stories` yet; whole or not at all.
+
+    Raises `StonehandError` when it can't be copied.
+    """
     try:
-        shutil.copytree(sample_library(), scratch / "stories", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        data.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".stories-", dir=data))
         try:
-            (scratch / "stories").rename(data / "stories")
-        except OSError:
-            if not (data / "stories").is_dir():  # another start of the program was first
-                raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+            copy = scratch / "stories"
+            ignored = shutil.ignore_patterns("__pycache__", ".*")
+            shutil.copytree(sample_library(), copy, ignore=ignored, copy_function=shutil.copyfile)
+            for folder in (copy, *(item for item in copy.rglob("*") if item.is_dir())):
+                folder.chmod(0o755)  # the packaged one may be read-only
+            try:
+                copy.rename(data / "stories")
+            except OSError:
+                if not (data / "stories").is_dir():  # another start of the program was first
+                    raise
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:  # shutil's own error holds a list of many
+        reason = error.strerror or "files can't be copied"
+        raise StonehandError(
+            f"the sample library can't be put here: {reason[:1].lower()}{reason[1:]}",
+            file=data,
+            repair=f"name another data folder with --data or {DATA_VARIABLE}",
+        ) from None
 
 
-def _given(folder: Path) -> Path:
+def _given(folder: Path, why: str = "") -> Path:
     if (folder / "stories").is_dir():
         return folder
     hint = "give the folder that holds stories/"
@@ -73,9 +89,11 @@ def _given(folder: Path) -> Path:
     elif folder.name == "stories":
         hint = f"give {folder.absolute().parent}"
     what = "there is no stories folder here" if folder.is_dir() else "there is no such folder"
-    raise NotFound(what, file=folder, repair=hint)
+    raise NotFound(why + what, file=folder, repair=hint)
 
 
 def _has_story(folder: Path) -> bool:
-    stories = folder / "stories"
-    return stories.is_dir() and any((child / "meta.json").is_file() for child in stories.iterdir())
+    try:
+        return any((child / "meta.json").is_file() for child in (folder / "stories").iterdir())
+    except OSError:
+        return False

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from engine.agents import AgentDefinition, AgentInput
 from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_evaluated
-from engine.blocks.arrange import BlockSlot, Row, arrange
+from engine.blocks.arrange import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import Message, compile_blocks
 from engine.blocks.config import BlockConfig, CustomBlock
@@ -24,6 +25,13 @@ from engine.errors import StonehandError
 from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
+
+MODES: tuple[Literal["standard", "prewriter"], ...] = ("standard", "prewriter")
+"""The generation modes of a story (spec, section 1.4): an agent has other default blocks in each."""
+
+_TOO_LONG = f"not run: the scripts of this prompt took {PROMPT_SECONDS:g} s together"
+OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
+"""The result of a script that the ones before it left no time for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +44,13 @@ class Base:
     blocks: tuple[ContextBlock, ...]
     slots: tuple[BlockSlot, ...]
     resolve: Resolver
-    expansions: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    known_ids: frozenset[str] = frozenset()
+    """Ids of every block the agent can have, in whatever mode the story is."""
+    disabled_tools: tuple[str, ...] = ()
 
     def expand(self, text: str) -> str:
-        """`text` with its fragment tags replaced; remembered, since most texts stay the same between edits."""
-        if "<@" not in text:
-            return text
-        if text not in self.expansions:
-            self.expansions[text] = expand_tags(text, self.resolve)
-        return self.expansions[text]
+        """`text` with its fragment tags replaced."""
+        return expand_tags(text, self.resolve)
 
     def count(self, text: str) -> int:
         """Estimated tokens of a text as it is sent."""
@@ -89,6 +95,8 @@ class Prompt:
     tools: tuple[str, ...]
     warnings: tuple[str, ...]
     tokens: Tokens
+    context_ids: tuple[str, ...] = ()
+    """Ids of the fragments the agent has in full, as a generation records them (spec, section 3.6)."""
 
 
 def build_base(agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig) -> Base:
@@ -106,12 +114,28 @@ def build_base(agent: AgentDefinition, snapshot: StorySnapshot, author_input: st
         disabled_tools=tuple(config.disabledTools),
         enabled_tools=tuple(tool for tool in agent.tools if tool not in disabled),
     )
-    return Base(agent, snapshot, state, tuple(agent.build(given)), agent.slots_for(given), resolver(snapshot))
+    blocks, slots = tuple(agent.build(given)), agent.slots_for(given)
+    known = known_ids(agent, given) | {block.id for block in blocks}
+    return Base(agent, snapshot, state, blocks, slots, resolver(snapshot), known, tuple(config.disabledTools))
 
 
-def list_rows(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> tuple[Row, ...]:
-    """The block list the editor shows, from the same parts as the prompt."""
-    return arrange(base.slots, base.blocks, config, scripts, base.count)
+def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
+    """Ids of the default blocks an agent can have in any of the story's modes, so that configuring a block of the other
+    mode is no mistake.
+    """
+    ids: set[str] = set()
+    for mode in MODES:
+        story = given.state.story
+        story = replace(story, settings=replace(story.settings, generation_mode=mode))
+        ids |= {slot.id for slot in agent.slots_for(replace(given, state=replace(given.state, story=story)))}
+    return frozenset(ids)
+
+
+def list_rows(
+    base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], memo: RowMemo | None = None
+) -> tuple[Row, ...]:
+    """The block list the editor shows, from the same parts as the prompt. `memo` is for one base only."""
+    return arrange(base.slots, base.blocks, config, scripts, base.count, memo)
 
 
 def unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> list[CustomBlock]:
@@ -146,7 +170,7 @@ def evaluate_scripts(
     """Results of every script block that takes part, by body; those in `known` are not run again.
 
     `engine` is called only if a script has to run. Blocks the calling thread. All blocks of one prompt share
-    `PROMPT_SECONDS`.
+    `PROMPT_SECONDS`; what is left when they are spent counts as timed out.
     """
     results = dict(known or {})
     todo = unevaluated(config, results)
@@ -155,9 +179,12 @@ def evaluate_scripts(
     fields, functions = script_fields(base.state, base.snapshot)
     deadline = time.monotonic() + PROMPT_SECONDS
     for block in todo:
-        seconds = min(limits.seconds, max(0.05, deadline - time.monotonic()))
-        outcome = engine().evaluate(block.content, fields, functions, replace(limits, seconds=seconds))
-        results[block.content] = script_result(outcome)
+        left = deadline - time.monotonic()
+        if left > 0:
+            allowed = replace(limits, seconds=min(limits.seconds, left))
+            results[block.content] = script_result(engine().evaluate(block.content, fields, functions, allowed))
+        else:
+            results[block.content] = OUT_OF_TIME
     return results
 
 
@@ -191,7 +218,21 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
         tools=tuple(tool for tool in base.agent.tools if tool not in disabled),
         warnings=tuple(_warnings(base, config, scripts, blocks)),
         tokens=Tokens(totals["system"], totals["user"]),
+        context_ids=context_ids(base.state),
     )
+
+
+def context_ids(state: ContextState) -> tuple[str, ...]:
+    """Ids of what the writer has in full, in the order the reference records them (spec, section 3.6)."""
+    groups = (
+        state.sticky_characters,
+        state.recent_characters,
+        state.sticky_knowledge,
+        state.recent_knowledge,
+        *(group.fragments for group in state.sticky_custom_fragments),
+        *(group.fragments for group in state.recent_custom_fragments),
+    )
+    return tuple(dict.fromkeys(fragment.id for group in groups for fragment in group))
 
 
 def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> None:
@@ -220,8 +261,7 @@ def _warnings(
         match[1] for block in blocks for match in TAG.finditer(block.content) if base.resolve(match[1], True) is None
     )
     yield from (f"fragment tag <@{fragment_id}> names no fragment" for fragment_id in missing)
-    known = {slot.id for slot in base.slots} | {block.id for block in base.blocks}
-    known |= {block.id for block in config.customBlocks}
+    known = base.known_ids | {block.id for block in config.customBlocks}
     yield from (
         f"override for {block_id}: this agent has no such block"
         for block_id in config.overrides

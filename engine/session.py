@@ -12,13 +12,19 @@ from typing import Any
 
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
-from engine.blocks.arrange import Row
+from engine.blocks.arrange import Row, RowMemo
 from engine.blocks.block import Number, Role
-from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock
+from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
 from engine.document import Change, Document
-from engine.errors import NotFound, WrongInput
+from engine.errors import NotFound, StonehandError, WrongInput
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
+from engine.text import collapse_space, cut, utf16_length
+
+NAME_LIMIT = 100
+"""UTF-16 units of a custom block's name."""
+KEYS_NAMED = 20
+"""Blocks that a message names at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class Session:
         self._evaluate = evaluate
         self._loaded: Loaded | None = None
         self._rows: tuple[BlockConfig, Loaded, tuple[Row, ...]] | None = None
+        self._memo: RowMemo = {}
 
     # -- state
 
@@ -65,10 +72,17 @@ class Session:
 
     def install(self, loaded: Loaded) -> None:
         """Use what `load` gave."""
+        if self.base is not loaded.base:
+            self._memo = {}
         self._loaded = loaded
 
     def learn(self, base: Base, body: str, result: ScriptResult) -> None:
-        """Use the result of a script that was run for its author, unless the story has changed since."""
+        """Use the result of a script that was run for its author, unless the story has changed since.
+
+        One that was stopped is not used: a prompt gives it more time than a preview does.
+        """
+        if result.kind in ("timeout", "cancelled"):
+            return
         if self._loaded is not None and self._loaded.base is base:
             self._loaded = Loaded(base, {**self._loaded.results, body: result})
 
@@ -84,30 +98,41 @@ class Session:
         if loaded is None:
             return ()
         if self._rows is None or self._rows[0] is not config or self._rows[1] is not loaded:
-            self._rows = (config, loaded, list_rows(loaded.base, config, loaded.results))
+            self._rows = (config, loaded, list_rows(loaded.base, config, loaded.results, self._memo))
         return self._rows[2]
 
     @property
     def waiting(self) -> bool:
-        """Whether scripts that take part have not run yet, or the disabled tools differ from those the base knows."""
-        return self._loaded is None or bool(unevaluated(self.document.config, self._loaded.results))
+        """Whether a `load` is due: scripts that take part have not run yet, or the author's input or the disabled tools
+        are not those the base was built with.
+        """
+        loaded = self._loaded
+        return (
+            loaded is None
+            or loaded.base.state.author_input != self.author_input
+            or self._tools_differ(loaded.base)
+            or bool(unevaluated(self.document.config, loaded.results))
+        )
 
     def row(self, key: str) -> Row:
         """The row of this key. Raises `NotFound` naming the keys there are."""
         for row in self.rows:
             if row.key == key:
                 return row
-        known = ", ".join(row.key for row in self.rows)
-        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"blocks: {known}")
+        keys = [row.key for row in self.rows]
+        known = ", ".join(keys[:KEYS_NAMED]) + (f" and {len(keys) - KEYS_NAMED} more" * (len(keys) > KEYS_NAMED))
+        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"blocks: {known or 'none'}")
 
-    def text(self, block_id: str) -> str:
+    def text(self, key: str) -> str:
         """The text that can be edited: the body of a custom block, the custom content of a built-in one."""
-        return edits.text_of(self.document.config, block_id)
+        return edits.text_of(self.document.config, key)
 
     def prompt(self) -> Prompt:
         """The prompt of what is loaded. Raises `StonehandError` when it can't be built yet."""
         if self._loaded is None:
             raise WrongInput("nothing is loaded yet")
+        if self._tools_differ(self._loaded.base):
+            raise StonehandError("the tools have changed since the blocks were built", repair="load them again")
         return assemble(self._loaded.base, self.document.config, self._loaded.results)
 
     # -- edits
@@ -140,24 +165,27 @@ class Session:
     def set_text(self, key: str, text: str) -> Change | None:
         """Replace a block's text."""
         row = self.row(key)
-        return self._apply(f"edit {row.name}", lambda config: edits.set_text(config, row.id, text))
+        return self._apply(f"edit {row.name}", lambda config: edits.set_text(config, row.key, text))
 
-    def type_text(self, block_id: str, text: str) -> Change | None:
-        """As `set_text`, for text as it is being typed: undone by stretches, journalled by its difference."""
-        return self.document.type_text(block_id, text)
+    def type_text(self, key: str, text: str) -> Change | None:
+        """As `set_text`, for text as it is being typed: undone by stretches, journalled by its difference.
+
+        The block need not be in the list: what is being typed is kept when the list has changed meanwhile.
+        """
+        return self.document.type_text(key, text)
 
     def add(self, name: str, role: Role, type: BlockType, text: str = "", *, after: str | None = None) -> str:
         """Add a custom block behind row `after`, or last in its role; returns its id."""
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
-        self._apply(f"add {name}", lambda config: edits.add_block(config, self.rows, block, anchor))
+        self._apply(f"add {block.name}", lambda config: edits.add_block(config, self.rows, block, anchor))
         return block.id
 
     def duplicate(self, key: str) -> str:
         """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block."""
         row = self.row(key)
-        custom = self.document.config.custom(row.id)
-        name = f"{row.name} copy"[:100]
+        custom = edits.custom_at(self.document.config, row.key)
+        name = cut(row.name, NAME_LIMIT - len(" copy")) + " copy"
         if custom is not None:
             block = self._new(name=name, role=custom.role, type=custom.type, content=custom.content, like=custom)
         else:
@@ -180,7 +208,7 @@ class Session:
         def edit(config: BlockConfig) -> BlockConfig:
             try:
                 return edits.set_custom(
-                    config, row.id, name=None if name is None else name.strip(), role=role, type=type, order=order
+                    config, row.key, name=None if name is None else _name(name), role=role, type=type, order=order
                 )
             except ConfigFault as fault:
                 raise WrongInput(str(fault)) from None
@@ -195,7 +223,7 @@ class Session:
     def delete(self, key: str) -> Change | None:
         """Delete a custom block; a built-in one can only be disabled."""
         row = self._custom(key)
-        return self._apply(f"delete {row.name}", lambda config: edits.delete_block(config, row.id))
+        return self._apply(f"delete {row.name}", lambda config: edits.delete_block(config, row.key))
 
     def reset(self, key: str | None = None) -> Change | None:
         """Drop what is overridden about one block, or about the whole agent."""
@@ -221,6 +249,9 @@ class Session:
 
     # -- inside
 
+    def _tools_differ(self, base: Base) -> bool:
+        return base.disabled_tools != self.document.config.disabledTools
+
     def _apply(self, label: str, edit: Callable[[BlockConfig], BlockConfig]) -> Change | None:
         try:
             return self.document.apply(label, edit)
@@ -240,7 +271,7 @@ class Session:
         values: dict[str, Any] = like.model_dump() if like is not None else {}
         values |= {
             "id": new_block_id(taken),
-            "name": name.strip(),
+            "name": _name(name),
             "role": role,
             "order": edits.next_order(self.rows, role),
             "enabled": True,
@@ -248,9 +279,22 @@ class Session:
             "content": content,
         }
         try:
-            return CustomBlock.model_validate(values)
-        except ValueError:
-            raise WrongInput("a block needs a name of 1 to 100 characters", repair="give it a shorter one") from None
+            return checked(CustomBlock, values)
+        except ConfigFault as fault:
+            raise WrongInput(str(fault)) from None
+
+
+def _name(name: str) -> str:
+    """A block's name as it is stored: trimmed, on one line. Raises `WrongInput` for one that no config may hold.
+
+    The reference counts UTF-16 units, and drops a whole config for one name that is too long (spec, section 8.1).
+    """
+    name = collapse_space(name)
+    if not name:
+        raise WrongInput("a block needs a name", repair=f"give it one of 1 to {NAME_LIMIT} characters")
+    if (length := utf16_length(name)) > NAME_LIMIT:
+        raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {NAME_LIMIT}")
+    return name
 
 
 def _override_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:

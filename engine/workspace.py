@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from engine import disk
 from engine.agents import AgentDefinition, agent, agents
@@ -29,7 +30,8 @@ from engine.runs import Run, RunView, Saved, list_logs, read_log, save_passage
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
-from engine.story import Fragment, StoryFolder, list_stories
+from engine.story import Fragment, StoryFolder, StorySnapshot, list_stories
+from engine.story.branches import FOLDER as BRANCHES
 
 WRITER = "generation.writer"
 REHEARSAL = "rehearsal"
@@ -37,6 +39,8 @@ KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
 KEPT_RESULTS = 200
 """Script results kept per base: bodies typed or undone to."""
+PASSING = ("cancelled", "engine")
+"""Kinds of script results that are not kept: the script has not run, or not to its end."""
 
 _T = TypeVar("_T")
 
@@ -98,7 +102,9 @@ class SaveJob:
         try:
             file = self.future.result()
         except StonehandError as error:
-            self.document.not_written()
+            self.document.not_written(self.pending)
+            if isinstance(error, Conflict) and self.document.state is SaveState.UNSAVED:
+                return StonehandError("the save before this one failed", file=self.document.file, repair="save again")
             return error
         self.document.written(self.pending, file)
         return None
@@ -123,7 +129,11 @@ class Workspace:
         self._lock = threading.RLock()
         self._folders: dict[str, StoryFolder] = {}
         self._documents: dict[tuple[str, str, str], Document] = {}
+        self._saves: dict[Document, SaveJob] = {}
         self._bases: dict[tuple[object, ...], tuple[Base, dict[str, ScriptResult]]] = {}
+        self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
+        self._keeping = threading.Lock()
+        self._closed = False
         self._watch = watch
         self._listeners: list[Callable[[str, frozenset[Path]], None]] = []
 
@@ -172,14 +182,7 @@ class Workspace:
 
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document:
         """The open block config of an agent; the same object each time. Raises `NotFound`."""
-        folder = self.story(story_id)
-        name = agent(agent_name).name
-        key = (story_id, folder.branch(branch).id, name)
-        with self._lock:
-            if key not in self._documents:
-                journal = self.journal if self._journalled else None
-                self._documents[key] = Document(_config_file(folder.content_root(key[1]), name), journal)
-            return self._documents[key]
+        return self._document(self.story(story_id), self.story(story_id).branch(branch).id, agent_name)
 
     def documents(self) -> tuple[Document, ...]:
         """Every document that was opened."""
@@ -197,23 +200,27 @@ class Workspace:
         return Session(story_id, branch_id, agent(agent_name).name, document, build, self.evaluate)
 
     def save(self, session: Session) -> SaveJob | None:
-        """Begin to write unsaved edits on an engine thread; None when nothing is to be written."""
+        """Begin to write unsaved edits on an engine thread; None when nothing is to be written, or is being written.
+
+        Further edits may be saved while a save is under way: the saves of a workspace are done in order.
+        """
         pending = session.document.pending()
         if pending is None:
             return None
-        return SaveJob(session.document, pending, self._runtime.call(self._write, session, pending))
+        try:
+            future = self._runtime.write(self._write, session, pending)
+        except RuntimeError:
+            session.document.not_written(pending)
+            raise StonehandError("can't be saved: the program is closing", file=session.document.file) from None
+        job = self._saves[session.document] = SaveJob(session.document, pending, future)
+        return job
 
     def save_now(self, session: Session) -> None:
-        """Write unsaved edits and wait. Raises `Conflict` and `StonehandError`."""
-        pending = session.document.pending()
-        if pending is None:
-            return
-        done: concurrent.futures.Future[Path] = concurrent.futures.Future()
-        try:
-            done.set_result(self._write(session, pending))
-        except StonehandError as error:
-            done.set_exception(error)
-        if (failure := SaveJob(session.document, pending, done).finish()) is not None:
+        """Write unsaved edits and wait, also for a save under way. Raises `Conflict` and `StonehandError`."""
+        job = self.save(session)
+        if job is None and session.document.saving:
+            job = self._saves.get(session.document)
+        if job is not None and (failure := job.finish()) is not None:
             raise failure
 
     def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], _T]) -> _T:
@@ -224,9 +231,7 @@ class Workspace:
         """
         session = self.session(story_id, agent_name, branch)
         document = session.document
-        # The old layout has no branches yet: make them before the lock, whose place they decide.
-        file = _config_file(self.story(story_id).writable_root(session.branch), session.agent)
-        with disk.lock(file):
+        with disk.lock(_config_name(self.story(story_id), session.branch, session.agent)):
             document.check_file()
             if document.state is SaveState.CONFLICT:
                 raise Conflict(
@@ -238,15 +243,16 @@ class Workspace:
                 # Scripts are not run: an edit needs no result, and others wait for this lock.
                 base = self.base(story_id, agent_name, session.branch, config=document.config)
                 session.install(Loaded(base, {}))
-            outcome = change(session)
-            pending = document.pending()
-            if pending is not None:
-                try:
-                    document.write(pending, file)
-                except StonehandError:
-                    document.not_written()
-                    raise
-                document.written(pending, file)
+            with document.all_or_nothing():
+                outcome = change(session)
+                pending = document.pending()
+                if pending is not None:
+                    try:
+                        file = self._write_config(session, pending)
+                    except StonehandError:
+                        document.not_written(pending)
+                        raise
+                    document.written(pending, file)
         return outcome
 
     # -- prompts
@@ -260,33 +266,30 @@ class Workspace:
         config: BlockConfig | None = None,
     ) -> Base:
         """What a prompt of this agent is built from, as the story stands now; the same object while it stands so."""
-        snapshot = self.story(story_id).snapshot(branch)
+        folder = self.story(story_id)
+        snapshot = folder.snapshot(branch)
         if config is None:
-            config = self.document(story_id, agent_name, snapshot.branch).config
+            config = self._document(folder, snapshot.branch, agent_name).config
         key = (story_id, snapshot.branch, agent_name, author_input, config.disabledTools)
-        with self._lock:
-            known = self._bases.get(key)
-        if known is not None and known[0].snapshot is snapshot:
-            return known[0]
+        if (known := self._known_base(key, snapshot)) is not None:
+            return known
         base = build_base(agent(agent_name), snapshot, author_input, config)
         with self._lock:
-            self._bases.pop(key, None)
+            # Another thread may have built the same meanwhile: its scripts may have run already, so it stands.
+            if (known := self._known_base(key, snapshot)) is not None:
+                return known
             self._bases[key] = (base, {})
             while len(self._bases) > KEPT_BASES:
                 self._bases.pop(next(iter(self._bases)))
         return base
 
     def evaluate(self, base: Base, config: BlockConfig, limits: Limits = RUN_LIMITS) -> Mapping[str, ScriptResult]:
-        """Results of all script blocks of a config, by body; run where they are not known yet, which waits."""
-        with self._lock:
-            known = next((results for kept, results in self._bases.values() if kept is base), {})
-            before = dict(known)
-        results = evaluate_scripts(lambda: self.scripts, base, config, limits, before)
-        with self._lock:
-            known.update(results)
-            while len(known) > KEPT_RESULTS:
-                known.pop(next(iter(known)))
-        return results
+        """Results of all script blocks of a config, by body; run where they are not known yet, which waits.
+
+        A body runs once for one base, so that chance and time say the same in list, preview and request.
+        """
+        results = evaluate_scripts(lambda: self.scripts, base, config, limits, self._results(base))
+        return {**results, **self._keep_results(base, results)}
 
     def prompt(
         self, story_id: str, agent_name: str = WRITER, branch: str | None = None, author_input: str = ""
@@ -311,6 +314,8 @@ class Workspace:
         with self._lock:
             if self._scripts is None:
                 self._scripts = ScriptEngine(self.state / "crash.log")
+                if self._closed:
+                    self._scripts.close()
             return self._scripts
 
     def warm_scripts(self) -> None:
@@ -319,9 +324,19 @@ class Workspace:
             self._runtime.call(self.scripts.warm)
 
     def preview(self, base: Base, body: str, limits: Limits = PREVIEW_LIMITS) -> PreviewJob:
-        """Run one script for its author."""
+        """Run one script for its author. What it gives is also what a prompt of this base uses from then on."""
         fields, functions = script_fields(base.state, base.snapshot)
-        return PreviewJob(base, body, self.scripts.submit(body, fields, functions, limits))
+        future = self.scripts.submit(body, fields, functions, limits)
+
+        def keep(done: concurrent.futures.Future[Outcome]) -> None:
+            if done.cancelled() or done.exception() is not None:
+                return
+            # A prompt gives a script more time than a preview does.
+            if (outcome := done.result()).kind != "timeout":
+                self._keep_results(base, {body: script_result(outcome)}, replace=True)
+
+        future.add_done_callback(keep)
+        return PreviewJob(base, body, future)
 
     # -- generating
 
@@ -348,10 +363,14 @@ class Workspace:
         return self._runtime.submit(run.stream())
 
     def keep(self, run: Run) -> Saved:
-        """Save a finished run's passage to the story and branch it was made for. Raises `StonehandError`."""
-        prompt = run.prompt
-        base = self.base(prompt.story, prompt.agent, prompt.branch, prompt.input)
-        return save_passage(self.story(prompt.story), prompt, base.state, run.view(), run.thoughts)
+        """Save a finished run's passage to the story and branch it was made for; once, however often it is asked.
+
+        Raises `StonehandError`.
+        """
+        with self._keeping:
+            if run not in self._kept:
+                self._kept[run] = save_passage(self.story(run.prompt.story), run.prompt, run.view(), run.thoughts)
+            return self._kept[run]
 
     # -- fragments and health
 
@@ -372,9 +391,12 @@ class Workspace:
         self._listeners.append(listener)
 
     def close(self) -> None:
-        """Stop what runs, finish what is being written, end the threads."""
-        if self._scripts is not None:
-            self._scripts.close()
+        """Stop what runs, finish what is being written, end the threads. A second time it does nothing."""
+        with self._lock:
+            self._closed = True
+            scripts = self._scripts
+        if scripts is not None:
+            scripts.close()
         self._runtime.close()
         self.journal.close()
 
@@ -387,12 +409,53 @@ class Workspace:
             return StorySummary(folder.id, folder.id, (), "", error.problem)
         return StorySummary(folder.id, meta.name, branches.ids, branches.active)
 
+    def _document(self, folder: StoryFolder, branch_id: str, agent_name: str) -> Document:
+        name = agent(agent_name).name
+        key = (folder.id, branch_id, name)
+        with self._lock:
+            if key not in self._documents:
+                self._documents[key] = Document(
+                    _config_file(folder.content_root(branch_id), name),
+                    self.journal if self._journalled else None,
+                    locate=lambda: _config_file(folder.content_root(branch_id), name),
+                    name=_config_name(folder, branch_id, name),
+                )
+            return self._documents[key]
+
     def _write(self, session: Session, pending: Pending) -> Path:
+        with disk.lock(_config_name(self.story(session.story), session.branch, session.agent)):
+            return self._write_config(session, pending)
+
+    def _write_config(self, session: Session, pending: Pending) -> Path:
         # A story of the old layout is given branches by its first write; the config's place moves with it.
         file = _config_file(self.story(session.story).writable_root(session.branch), session.agent)
-        with disk.lock(file):
-            session.document.write(pending, file)
+        session.document.write(pending, file)
         return file
+
+    def _known_base(self, key: tuple[object, ...], snapshot: StorySnapshot) -> Base | None:
+        with self._lock:
+            known = self._bases.pop(key, None)
+            if known is None or known[0].snapshot is not snapshot:
+                return None
+            self._bases[key] = known  # last again: the one longest unused goes first
+            return known[0]
+
+    def _results(self, base: Base) -> dict[str, ScriptResult]:
+        with self._lock:
+            return next((dict(results) for kept, results in self._bases.values() if kept is base), {})
+
+    def _keep_results(
+        self, base: Base, results: Mapping[str, ScriptResult], *, replace: bool = False
+    ) -> dict[str, ScriptResult]:
+        """Remember what scripts gave and return what is remembered. Without `replace` a body's first result stands."""
+        with self._lock:
+            known = next((known for kept, known in self._bases.values() if kept is base), {})
+            for body, result in results.items():
+                if result.kind not in PASSING and (replace or body not in known):
+                    known[body] = result
+            while len(known) > KEPT_RESULTS:
+                known.pop(next(iter(known)))
+            return {body: known[body] for body in results if body in known}
 
     async def _follow(self, folder: StoryFolder) -> None:
         from watchfiles import awatch
@@ -402,15 +465,18 @@ class Workspace:
             watcher = awatch(
                 folder.path, debounce=200, step=50, stop_event=stop, yield_on_timeout=True, rust_timeout=200
             )
+            trusted = False
             async for changes in watcher:
-                # The first answer, a timeout perhaps, says that the watch is in place: only now may it be relied on.
+                if not trusted:
+                    # The first answer, a timeout perhaps, says that the watch is in place: now it may be relied on.
+                    folder.trust_watch(True)
+                    trusted = True
                 paths = frozenset(Path(path) for _, path in changes)
-                folder.trust_watch(True)
                 if paths:
                     folder.invalidate(paths)
                     for listener in self._listeners:
                         listener(folder.id, paths)
-        except (RuntimeError, OSError):
+        except (ImportError, RuntimeError, OSError):
             pass  # no watch here (too many already, or a file system without): stamps are looked at instead
         finally:
             folder.trust_watch(False)
@@ -419,6 +485,11 @@ class Workspace:
 
 def _config_file(content_root: Path, agent_name: str) -> Path:
     return disk.child(content_root, "agent-blocks", f"{agent_name}.json")
+
+
+def _config_name(folder: StoryFolder, branch_id: str, agent_name: str) -> Path:
+    """What a config is locked and journalled by: its place once the story has branches, which a write may make."""
+    return _config_file(disk.child(folder.path, BRANCHES, branch_id), agent_name)
 
 
 def _customised(config: BlockConfig) -> bool:

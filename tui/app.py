@@ -14,7 +14,6 @@ from pathlib import Path
 import platformdirs
 from textual.app import App, SystemCommand
 from textual.screen import Screen
-from textual.worker import Worker, WorkerState
 
 from engine.errors import StonehandError
 from engine.library import APP
@@ -121,11 +120,6 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], App[int]):
         """Tell the user of a failure: one line."""
         message = str(error) if isinstance(error, StonehandError) else f"{type(error).__name__}: {error}"
         self.notify(message, severity="error", timeout=8, markup=False)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Report what went wrong in the background; it must not end the program."""
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self.report(event.worker.error)
 
 
 def load_keymap(folder: Path | None = None) -> Keymap:

@@ -6,11 +6,13 @@ Source: seed, "Block Configuration"; spec, sections 1.9 and 8.1. Unknown keys ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from engine.blocks.block import Number, Role
+
+M = TypeVar("M", bound=BaseModel)
 
 ContentMode = Literal["override", "prepend", "append"]
 BlockType = Literal["simple", "script"]
@@ -127,11 +129,16 @@ def parse_config(value: Any) -> BlockConfig:
     """
     if not isinstance(value, Mapping):
         raise ConfigFault((), "must be an object with customBlocks, overrides and blockOrder")
+    return checked(BlockConfig, value)
+
+
+def checked(model: type[M], values: Mapping[str, Any]) -> M:
+    """One part of a config, validated. Raises `ConfigFault` with the field and reason of the first fault."""
     try:
-        return BlockConfig.model_validate(value)
+        return model.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ConfigFault(_clean(first["loc"], value), _reason(first)) from None
+        raise ConfigFault(_clean(first["loc"], values), _reason(first)) from None
 
 
 def _clean(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:

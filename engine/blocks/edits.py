@@ -15,9 +15,9 @@ from engine.blocks.config import (
     BlockConfig,
     BlockOverride,
     BlockType,
-    ConfigFault,
     ContentMode,
     CustomBlock,
+    checked,
     dump_config,
     parse_config,
 )
@@ -54,17 +54,24 @@ def set_mode(config: BlockConfig, block_id: str, mode: ContentMode | None, defau
     return _override(config, block_id, contentMode=mode, customContent=_UNSET if text is None else text)
 
 
-def set_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:
+def custom_at(config: BlockConfig, key: str) -> CustomBlock | None:
+    """The custom block of a row's key: of several with one id, `cb-a1b2#2` is the second."""
+    index = _index_of(config, key)
+    return None if index is None else config.customBlocks[index]
+
+
+def set_text(config: BlockConfig, key: str, text: str) -> BlockConfig:
     """The text of a block: the body of a custom one, the custom content of a built-in one."""
-    if config.custom(block_id) is not None:
-        return _each_custom(config, block_id, content=text)
-    return _override(config, block_id, customContent=text)
+    index = _index_of(config, key)
+    if index is not None:
+        return _replace_custom(config, index, config.customBlocks[index].model_copy(update={"content": text}))
+    return _override(config, key, customContent=text)
 
 
-def text_of(config: BlockConfig, block_id: str) -> str:
+def text_of(config: BlockConfig, key: str) -> str:
     """What `set_text` sets; the empty string when there is none yet."""
-    custom = config.custom(block_id)
-    return custom.content if custom is not None else config.override(block_id).customContent or ""
+    custom = custom_at(config, key)
+    return custom.content if custom is not None else config.override(key).customContent or ""
 
 
 def set_order_override(config: BlockConfig, block_id: str, order: Number | None) -> BlockConfig:
@@ -104,8 +111,8 @@ def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockC
     order = list(followers.get(None, []))
     for block_id in listed:
         order += [block_id, *followers.get(block_id, [])]
-    for block_id in listed:
-        if config.override(block_id).order is not None:
+    for block_id, override in config.overrides.items():
+        if override.order is not None and block_id in known:
             config = _override(config, block_id, order=_UNSET)
     return config.model_copy(update={"blockOrder": tuple(order)})
 
@@ -131,7 +138,7 @@ def next_order(rows: Iterable[Row], role: Role) -> Number:
 
 def set_custom(
     config: BlockConfig,
-    block_id: str,
+    key: str,
     *,
     name: str | None = None,
     role: Role | None = None,
@@ -139,20 +146,27 @@ def set_custom(
     order: Number | None = None,
 ) -> BlockConfig:
     """Rename a custom block or change its role, type or own order. Raises `ConfigFault` for a bad value."""
-    values = {"name": name, "role": role, "type": type, "order": order}
-    changed = _each_custom(config, block_id, **{key: value for key, value in values.items() if value is not None})
-    try:
-        parse_config(dump_config(changed))
-    except ConfigFault as fault:
-        raise ConfigFault(fault.path[-1:], fault.reason) from None
-    return changed
+    index = _index_of(config, key)
+    if index is None:
+        return config
+    given = {"name": name, "role": role, "type": type, "order": order}
+    values = config.customBlocks[index].model_dump(exclude_unset=True)
+    values |= {field: value for field, value in given.items() if value is not None}
+    return _replace_custom(config, index, checked(CustomBlock, values))
 
 
-def delete_block(config: BlockConfig, block_id: str) -> BlockConfig:
-    """Remove a custom block, its override and its place in the order."""
+def delete_block(config: BlockConfig, key: str) -> BlockConfig:
+    """Remove a custom block; with the last of its id also its override and its place in the order."""
+    index = _index_of(config, key)
+    if index is None:
+        return config
+    block_id = config.customBlocks[index].id
+    left = (*config.customBlocks[:index], *config.customBlocks[index + 1 :])
+    if any(block.id == block_id for block in left):
+        return config.model_copy(update={"customBlocks": left})
     return config.model_copy(
         update={
-            "customBlocks": tuple(block for block in config.customBlocks if block.id != block_id),
+            "customBlocks": left,
             "overrides": {key: value for key, value in config.overrides.items() if key != block_id},
             "blockOrder": tuple(item for item in config.blockOrder if item != block_id),
         }
@@ -182,6 +196,22 @@ def _ids(rows: Iterable[Row], role: Role) -> list[str]:
     return [row.id for row in rows if row.role == role]
 
 
+def _index_of(config: BlockConfig, key: str) -> int | None:
+    block_id, _, number = key.partition("#")
+    left = int(number) if number.isdecimal() else 1
+    for index, block in enumerate(config.customBlocks):
+        if block.id == block_id:
+            left -= 1
+            if left == 0:
+                return index
+    return None
+
+
+def _replace_custom(config: BlockConfig, index: int, block: CustomBlock) -> BlockConfig:
+    blocks = config.customBlocks
+    return config.model_copy(update={"customBlocks": (*blocks[:index], block, *blocks[index + 1 :])})
+
+
 def _each_custom(config: BlockConfig, block_id: str, **changes: Any) -> BlockConfig:
     return config.model_copy(
         update={
@@ -193,7 +223,10 @@ def _each_custom(config: BlockConfig, block_id: str, **changes: Any) -> BlockCon
 
 
 def _override(config: BlockConfig, block_id: str, **changes: Any) -> BlockConfig:
-    """The override of one block with keys set, or removed with `_UNSET`; an override without keys is removed."""
+    """The override of one block with keys set, or removed with `_UNSET`; an override without keys is removed.
+
+    Raises `ConfigFault` for a value that no config may hold.
+    """
     values = config.override(block_id).model_dump(exclude_unset=True)
     for key, value in changes.items():
         if value is _UNSET:
@@ -202,7 +235,7 @@ def _override(config: BlockConfig, block_id: str, **changes: Any) -> BlockConfig
             values[key] = value
     overrides = dict(config.overrides)
     if values:
-        overrides[block_id] = BlockOverride.model_validate(values)
+        overrides[block_id] = checked(BlockOverride, values)
     else:
         overrides.pop(block_id, None)
     return config if overrides == config.overrides else config.model_copy(update={"overrides": overrides})

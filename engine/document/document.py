@@ -8,7 +8,8 @@ and restores exactly, down to the bytes of a file that another program formatted
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -72,12 +73,25 @@ class Document:
 
     Raises `StonehandError` when the file can't be read at all. A file that is no valid config sets `fault` instead:
     the config shown is the empty one and edits raise `InvalidFile`.
+
+    `locate` says where the file lies now, for one that can be moved while it is open (a story of the old layout is
+    given branches by whichever program writes first); `name` is what it is journalled under, wherever it lies.
     """
 
-    def __init__(self, file: Path, journal: Journal | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        file: Path,
+        journal: Journal | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        locate: Callable[[], Path] | None = None,
+        name: Path | None = None,
+    ) -> None:
         self.file = file
         self._journal = journal
         self._clock = clock
+        self._locate = locate
+        self._name = name or file
         self.fault: Problem | None = None
         self.theirs: bytes | None = None
         """In a conflict, what the file holds now."""
@@ -88,7 +102,7 @@ class Document:
         self._past: list[_State] = []
         self._future: list[_State] = []
         self._typing: tuple[str, float] | None = None
-        self._in_flight: Pending | None = None
+        self._in_flight: list[Pending] = []
         self._saved = disk.read_bytes(file)
         self._now = self._read(self._saved)
         self._base = self._now.config
@@ -99,6 +113,11 @@ class Document:
     @property
     def config(self) -> BlockConfig:
         return self._now.config
+
+    @property
+    def saving(self) -> bool:
+        """Whether a snapshot is on its way to the file."""
+        return bool(self._in_flight)
 
     @property
     def undo_label(self) -> str | None:
@@ -120,25 +139,27 @@ class Document:
         `typing` names what is being typed into: changes of the same name without a pause are one undo step. Raises
         `InvalidFile` while the file is invalid.
         """
+        before = self._now.config
         started = self._edit(label, edit, typing)
         if started is None:
             return None
-        self._record(started)
+        self._record(started, before)
         return Change(label, self.revision)
 
-    def type_text(self, block_id: str, text: str) -> Change | None:
+    def type_text(self, key: str, text: str) -> Change | None:
         """Set a block's text as it is typed; journalled by its difference, undone by stretches of typing."""
-        old = text_of(self._now.config, block_id)
+        before = self._now.config
+        old = text_of(before, key)
         if old == text:
             return None
-        label = f"edit {block_id}"
-        started = self._edit(label, lambda config: set_text(config, block_id, text), block_id)
+        label = f"edit {key}"
+        started = self._edit(label, lambda config: set_text(config, key, text), key)
         if started is None:
             return None
         if started or self._journal is None:
-            self._record(started)
+            self._record(started, before)
         else:
-            self._journal.typed(self.file, block_id, old, text)
+            self._journal.typed(self._name, key, old, text, self._now.config)
         return Change(label, self.revision)
 
     def end_typing(self) -> None:
@@ -153,17 +174,41 @@ class Document:
         """Do the edit again that was taken back last; None when there is none."""
         return self._step(self._future, self._past, "redo")
 
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Edits made inside are taken back, and are no undo steps, when an exception leaves it."""
+        now, state, steps, future = self._now, self.state, list(self._past), list(self._future)
+        try:
+            yield
+        except BaseException:
+            if self._now is not now:
+                before = self._now.config
+                self._now, self.state, self._past, self._future = now, state, steps, future
+                self._typing = self.theirs = None
+                self.revision += 1
+                if state is SaveState.SAVED:
+                    self._clean()
+                else:
+                    self._record(False, before)
+            raise
+
     # -- saving
 
     def pending(self) -> Pending | None:
-        """What has to be written, or None when nothing has or a conflict or invalid file forbids it."""
+        """What has to be written, or None when nothing has or a conflict or invalid file forbids it.
+
+        Further edits may be taken while an earlier snapshot is still on its way: written in order, each expects the
+        file as the one before leaves it.
+        """
         if self.state is not SaveState.UNSAVED:
             return None
-        pending = Pending(self.revision, self._now.bytes(), self._saved)
+        last = self._in_flight[-1].data if self._in_flight else self._saved
+        pending = Pending(self.revision, self._now.bytes(), last)
         if pending.data == pending.expected:
-            self._clean()
+            if not self._in_flight:
+                self._clean()
             return None
-        self._in_flight = pending
+        self._in_flight.append(pending)
         return pending
 
     def write(self, pending: Pending, file: Path | None = None) -> None:
@@ -178,23 +223,23 @@ class Document:
             disk.remove_file(file, expected=pending.expected)
 
     def written(self, pending: Pending, file: Path | None = None) -> None:
-        """A snapshot reached the file, or `file` when its place has moved."""
-        if file is not None and file != self.file:
-            if self._journal is not None:
-                self._journal.end(self.file)
-            self.file = file
-        self._in_flight = None
+        """A snapshot reached the file, or `file` when its place has moved. Told twice, or late, it changes nothing."""
+        if pending not in self._in_flight:
+            return
+        self.file = file or self.file
+        del self._in_flight[: self._in_flight.index(pending) + 1]
         self._saved = pending.data
         self._base = EMPTY if pending.data is None else parse_config(disk.parse_json(pending.data, self.file))
         if pending.revision == self.revision:
             self._clean()
-        else:
+        elif self.state is SaveState.UNSAVED:
             self._record(True)
 
-    def not_written(self) -> None:
-        """A snapshot did not reach the file: see why, which may be a conflict."""
-        self._in_flight = None
-        self.check_file()
+    def not_written(self, pending: Pending | None = None) -> None:
+        """A snapshot (left out: each on its way) did not reach the file: see why, which may be a conflict."""
+        self._in_flight = [other for other in self._in_flight if pending is not None and other != pending]
+        with suppress(StonehandError):  # the failed write has said why
+            self.check_file()
 
     def save(self) -> bool:
         """Write now, on this thread. True when the file was written; raises `Conflict` and `StonehandError`."""
@@ -204,7 +249,7 @@ class Document:
         try:
             self.write(pending)
         except StonehandError:
-            self.not_written()
+            self.not_written(pending)
             raise
         self.written(pending)
         return True
@@ -217,8 +262,10 @@ class Document:
         Without unsaved edits its content becomes the document (an undoable step); with them the state becomes
         `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides.
         """
+        if self._locate is not None:
+            self.file = self._locate()
         data = disk.read_bytes(self.file)
-        if self._in_flight is not None and data == self._in_flight.data:
+        if any(data == pending.data for pending in self._in_flight):
             return False  # our own save, seen before it was acknowledged
         if self.state is SaveState.CONFLICT and data == self.theirs:
             return False
@@ -308,18 +355,19 @@ class Document:
             self.state = SaveState.UNSAVED
         return first
 
-    def _record(self, first: bool) -> None:
+    def _record(self, first: bool, before: BlockConfig | None = None) -> None:
+        """Journal the present version: from the saved one on at the `first` edit, else by its difference."""
         if self._journal is None:
             return
-        if first:
-            self._journal.begin(self.file, self._saved, self._base, self._now.config)
+        if first or before is None:
+            self._journal.begin(self._name, self._saved, self._base, self._now.config)
         else:
-            self._journal.edited(self.file, self._now.config)
+            self._journal.edited(self._name, before, self._now.config)
 
     def _clean(self) -> None:
         self.state = SaveState.SAVED
         if self._journal is not None:
-            self._journal.end(self.file)
+            self._journal.end(self._name)
 
     def _step(self, source: list[_State], target: list[_State], verb: str) -> Change | None:
         self._editable()
@@ -327,12 +375,13 @@ class Document:
         if not source:
             return None
         label = self._now.label if verb == "undo" else source[-1].label
+        before = self._now.config
         target.append(self._now)
-        self._record(self._become(source.pop()))
+        self._record(self._become(source.pop()), before)
         return Change(f"{verb} {label}", self.revision)
 
     def _adopt(self, data: bytes | None, label: str) -> None:
-        before = self._now
+        before, was_invalid = self._now, self.state is SaveState.INVALID
         self._typing = None
         self._now = self._read(data, label)
         self._saved, self._base = data, self._now.config
@@ -342,8 +391,10 @@ class Document:
             if before.config != self._now.config:
                 self._past.append(before)
                 self._future.clear()
-        if self._journal is not None:
-            self._journal.end(self.file)
+        if was_invalid:
+            self._recover()  # while the file was invalid nothing could be made of unsaved edits
+        elif self._journal is not None:
+            self._journal.end(self._name)
 
     def _settle(self) -> None:
         self._saved, self.theirs, self.state = self.theirs, None, SaveState.UNSAVED
@@ -363,8 +414,13 @@ class Document:
         return _State(config, label, from_file=True, data=data)
 
     def _recover(self) -> None:
-        found = self._journal.recover(self.file, self._saved) if self._journal is not None else None
-        if found is None or self.fault is not None or found.config == self._now.config:
+        if self._journal is None or self.fault is not None:
+            return
+        found = self._journal.recover(self._name, self._saved)
+        if found is None:
+            return
+        if found.config == self._now.config:
+            self._journal.end(self._name)
             return
         self.recovered = True
         self._past.append(self._now)

@@ -1,10 +1,11 @@
-"""The journal: what was edited and is not saved yet, one file per open document.
+"""The journal: what was edited and is not saved yet, one file per open document and process.
 
 An edit is on disk a moment after it was made (written by a thread of the journal's own, so no key waits for the disk);
 a process killed at any point loses nothing that was typed before. The file is removed when the document is saved.
 
 A journal file is JSON lines: a head (`file`, `saved`: the digest of the file the edits start from, `base`: its config),
-then edits, either a whole config or a change of one block's text: start, count of characters deleted, text inserted.
+then edits, each as its difference. Every process writes files of its own and holds a lock while it has any, so two
+editors of one document never share a journal, and one that is running is never taken for one that was killed.
 """
 
 from __future__ import annotations
@@ -13,15 +14,29 @@ import hashlib
 import json
 import os
 import queue
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dump_config, parse_config
+from engine.blocks.config import (
+    EMPTY,
+    BlockConfig,
+    BlockOverride,
+    ConfigFault,
+    CustomBlock,
+    dump_config,
+    parse_config,
+)
 from engine.blocks.edits import set_text, text_of
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+T = TypeVar("T")
 
 
 def digest(data: bytes | None) -> str:
@@ -50,6 +65,72 @@ def _common(old: str, new: str, limit: int) -> int:
     return low
 
 
+def config_change(old: BlockConfig, new: BlockConfig) -> dict[str, Any]:
+    """`new` as a change of `old`, for `apply_change`: small for a small edit, however large the config is."""
+    if old.model_extra != new.model_extra:
+        return {"config": dump_config(new)}
+    change: dict[str, Any] = {}
+    if old.customBlocks is not new.customBlocks:
+        start, delete, insert = _list_change(old.customBlocks, new.customBlocks)
+        change["blocks"] = [start, delete, [block.model_dump(mode="json", exclude_unset=True) for block in insert]]
+    if old.blockOrder is not new.blockOrder:
+        change["order"] = _list_change(old.blockOrder, new.blockOrder)
+    if old.overrides is not new.overrides:
+        changed = {key: value for key, value in new.overrides.items() if old.overrides.get(key) != value}
+        change["overrides"] = {
+            **{key: value.model_dump(mode="json", exclude_unset=True) for key, value in changed.items()},
+            **{key: None for key in old.overrides if key not in new.overrides},
+        }
+    if old.disabledTools != new.disabledTools:
+        change["tools"] = list(new.disabledTools)
+    if old.disableAutoAnalysis != new.disableAutoAnalysis:
+        change["auto"] = new.disableAutoAnalysis
+    return {"change": change}
+
+
+def apply_change(config: BlockConfig, entry: dict[str, Any]) -> BlockConfig:
+    """The config an entry of `config_change` leads to. Raises `ConfigFault` and what a malformed entry raises."""
+    if "config" in entry:
+        return parse_config(entry["config"])
+    change = entry["change"]
+    update: dict[str, Any] = {}
+    if "blocks" in change:
+        update["customBlocks"] = _changed(config.customBlocks, change["blocks"], CustomBlock.model_validate)
+    if "order" in change:
+        update["blockOrder"] = _changed(config.blockOrder, change["order"], str)
+    if "overrides" in change:
+        overrides = dict(config.overrides)
+        for key, override in change["overrides"].items():
+            if override is None:
+                overrides.pop(key, None)
+            else:
+                overrides[key] = BlockOverride.model_validate(override)
+        update["overrides"] = overrides
+    if "tools" in change:
+        update["disabledTools"] = tuple(map(str, change["tools"]))
+    if "auto" in change:
+        update["disableAutoAnalysis"] = bool(change["auto"])
+    return config.model_copy(update=update)
+
+
+def _changed(items: tuple[T, ...], change: Sequence[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+    start, delete, insert = change
+    if start + delete > len(items):
+        raise ValueError("the change belongs to another list")
+    return (*items[:start], *map(read, insert), *items[start + delete :])
+
+
+def _list_change(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int, list[Any]]:
+    limit = min(len(old), len(new))
+    start = 0
+    while start < limit and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < limit - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return start, len(old) - start - end, list(new[start : len(new) - end])
+
+
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """Unsaved edits of an earlier session: where they lead, where they began, and whether that is what is saved."""
@@ -59,33 +140,51 @@ class Recovered:
     base_matches: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    saved: str
+    base: BlockConfig
+
+
 class Journal:
-    """Journals of a workspace, kept in `folder`. Thread-safe; every write is in order."""
+    """Journals of a workspace, kept in `folder`. Thread-safe; every write is in order.
+
+    `failure` says why unsaved edits can't be recorded at the moment; editing goes on.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._owner = f"{os.getpid():x}-{secrets.token_hex(4)}"
+        self._lease: BaseFileLock | None = None
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may flush while the thread it interrupts is handing an edit over.
+        self._lock = threading.RLock()
+        self._heads: dict[Path, _Head] = {}
+        self._whole: set[Path] = set()
+        """Documents whose journal can be appended to; that of any other is written anew."""
         self.failure: str | None = None
 
     def begin(self, file: Path, saved: bytes | None, base: BlockConfig, config: BlockConfig) -> None:
         """Start the journal of a document at its first unsaved edit, from `base` (the file's `saved`) to `config`."""
-        head = {"v": 1, "file": str(file), "saved": digest(saved), "base": dump_config(base)}
-        self._put(lambda: self._write(file, "w", [head, {"config": dump_config(config)}]))
+        self._put(lambda: self._restart(file, _Head(digest(saved), base), config))
 
-    def edited(self, file: Path, config: BlockConfig) -> None:
-        """Record an edit by its result."""
-        self._put(lambda: self._write(file, "a", [{"config": dump_config(config)}]))
+    def edited(self, file: Path, old: BlockConfig, new: BlockConfig) -> None:
+        """Record an edit by its difference."""
+        self._put(lambda: self._append(file, lambda: config_change(old, new), new))
 
-    def typed(self, file: Path, block_id: str, old: str, new: str) -> None:
-        """Record that a block's text changed; small however long the text is."""
-        start, delete, insert = text_change(old, new)
-        self._put(lambda: self._write(file, "a", [{"text": block_id, "at": start, "del": delete, "ins": insert}]))
+    def typed(self, file: Path, key: str, old: str, new: str, config: BlockConfig) -> None:
+        """Record that a block's text changed, which led to `config`; small however long the text is."""
+
+        def entry() -> dict[str, Any]:
+            start, delete, insert = text_change(old, new)
+            return {"text": key, "of": len(old), "at": start, "del": delete, "ins": insert}
+
+        self._put(lambda: self._append(file, entry, config))
 
     def end(self, file: Path) -> None:
         """Forget the journal of a document: it is saved, or its edits were given up."""
-        self._put(lambda: self._path(file).unlink(missing_ok=True))
+        self._put(lambda: self._forget(file))
 
     def flush(self, timeout: float = 2.0) -> bool:
         """Wait until everything put before is written, at most `timeout` seconds; for signal handlers and quitting."""
@@ -94,36 +193,86 @@ class Journal:
         return done.wait(timeout)
 
     def close(self) -> None:
-        """Write what is waiting and end the thread."""
+        """Write what is waiting, end the thread, and leave unsaved edits to the next session."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
             thread.join(2.0)
+        with self._lock:
+            lease, self._lease = self._lease, None
+            if lease is not None:
+                lease.release()
+                if not any(self._folder.glob(f"*.{self._owner}.jsonl")):
+                    _unlink(Path(lease.lock_file))
 
     def recover(self, file: Path, saved: bytes | None) -> Recovered | None:
-        """The unsaved edits of this document, or None. A torn last line, of a write that was cut short, is left out."""
+        """The unsaved edits of this document that a session now gone has left, or None; from then on they are ours.
+
+        Of several such sessions the latest counts; the others stay for the next time. A torn line, of a write that was
+        cut short, ends what can be told of the edits, unless a whole config follows.
+        """
+        path = self._path(file)
         try:
-            lines = self._path(file).read_bytes().split(b"\n")
+            if not path.exists() and not self._take_over(path):
+                return None
+            data = path.read_bytes()
         except OSError:
             return None
-        config: BlockConfig | None = None
-        base, base_digest = EMPTY, ""
-        for line in lines:
-            try:
-                entry = json.loads(line.decode("utf-8", "surrogatepass"))
-                if "base" in entry:
-                    base, base_digest = parse_config(entry["base"]), entry["saved"]
-                elif "config" in entry:
-                    config = parse_config(entry["config"])
-                elif config is not None:
-                    config = _retype(config, entry)
-            except (ValueError, KeyError, TypeError, ConfigFault):
-                continue
-        return Recovered(config, base, base_digest == digest(saved)) if config is not None else None
+        found = _replay(data)
+        if found is None:
+            return None
+        head, config, whole = found
+        with self._lock:
+            self._heads[file] = head
+            if whole:
+                self._whole.add(file)
+        return Recovered(config, head.base, head.saved == digest(saved))
+
+    # -- whose is what
 
     def _path(self, file: Path) -> Path:
-        return self._folder / f"{digest(os.fsencode(file))}.jsonl"
+        # One name for one document, however its folder was given.
+        name = digest(os.fsencode(os.path.realpath(file)))
+        return self._folder / f"{name}.{self._owner}.jsonl"
+
+    def _take_over(self, path: Path) -> bool:
+        """Make the newest journal of this document that a dead process left our own."""
+        name = path.name.partition(".")[0]
+        left = sorted(self._folder.glob(f"{name}.*.jsonl"), key=lambda item: item.stat().st_mtime_ns, reverse=True)
+        return any(self._take(item, path) for item in left)
+
+    def _take(self, left: Path, path: Path) -> bool:
+        from filelock import FileLock, Timeout
+
+        owner = left.name.split(".")[1]
+        lock = FileLock(self._folder / f"{owner}.lock", timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            return False  # that editor is running: the edits are its own
+        try:
+            self._claim()
+            left.replace(path)
+            unused = not any(self._folder.glob(f"*.{owner}.jsonl"))
+        finally:
+            lock.release()
+        if unused:
+            _unlink(Path(lock.lock_file))
+        return True
+
+    def _claim(self) -> None:
+        """Say that this process lives, before it has a journal."""
+        from filelock import FileLock
+
+        with self._lock:
+            if self._lease is None:
+                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                lease = FileLock(self._folder / f"{self._owner}.lock", timeout=0, mode=0o600, thread_local=False)
+                lease.acquire()
+                self._lease = lease
+
+    # -- writing, on the journal's thread
 
     def _put(self, job: Callable[[], None]) -> None:
         with self._lock:
@@ -136,23 +285,81 @@ class Journal:
         while (job := self._queue.get()) is not None:
             try:
                 job()
-            except OSError as error:
-                self.failure = f"unsaved edits can't be journalled: {error.strerror or error}"
+            except Exception as error:  # whatever it is, the next edits must still be recorded
+                reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                self.failure = f"unsaved edits can't be journalled: {reason}"
 
-    def _write(self, file: Path, mode: str, entries: list[dict[str, Any]]) -> None:
+    def _restart(self, file: Path, head: _Head, config: BlockConfig) -> None:
+        """Write a journal anew, in one step: edits recorded before are never missing for a moment."""
+        self._heads[file] = head
+        self._whole.discard(file)
+        self._claim()
         path = self._path(file)
-        if mode == "w":
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if mode == "w" else os.O_APPEND), 0o600)
+        temp = path.with_suffix(".new")
+        start = {"v": 2, "file": str(file), "saved": head.saved, "base": dump_config(head.base)}
+        _write(temp, os.O_TRUNC, [start, config_change(head.base, config)])
+        temp.replace(path)
+        self._whole.add(file)
+        self.failure = None
+
+    def _append(self, file: Path, entry: Callable[[], dict[str, Any]], config: BlockConfig) -> None:
+        if file not in self._whole:
+            self._restart(file, self._heads.get(file) or _Head("unknown", EMPTY), config)
+            return
         try:
-            os.write(descriptor, text.encode("utf-8", "surrogatepass"))
-        finally:
-            with suppress(OSError):
-                os.close(descriptor)
+            _write(self._path(file), os.O_APPEND, [entry()])
+        except BaseException:
+            # Part of a line may be there: what is put behind it could not be read.
+            self._whole.discard(file)
+            raise
+
+    def _forget(self, file: Path) -> None:
+        self._heads.pop(file, None)
+        self._whole.discard(file)
+        self._path(file).unlink(missing_ok=True)
+
+
+def _write(path: Path, how: int, entries: Sequence[dict[str, Any]]) -> None:
+    lines = (json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in entries)
+    rest = memoryview("".join(lines).encode("utf-8", "surrogatepass"))
+    create = 0 if how == os.O_APPEND else os.O_CREAT
+    descriptor = os.open(path, os.O_WRONLY | create | how | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    finally:
+        os.close(descriptor)
+
+
+def _replay(data: bytes) -> tuple[_Head, BlockConfig, bool] | None:
+    """The head of a journal, the config its edits lead to, and whether it could be read to the end."""
+    *lines, rest = data.split(b"\n")
+    head: _Head | None = None
+    config = EMPTY
+    edited, legible, whole = False, False, not rest
+    for line in lines:
+        try:
+            entry = json.loads(line.decode("utf-8", "surrogatepass"))
+            if "base" in entry:
+                config = parse_config(entry["base"])
+                head, legible = _Head(entry["saved"], config), True
+            elif "config" in entry:
+                config, edited, legible = apply_change(config, entry), True, True
+            elif legible:
+                config, edited = _retype(config, entry) if "text" in entry else apply_change(config, entry), True
+        except (ValueError, LookupError, TypeError, AttributeError, ConfigFault):
+            legible = whole = False
+    return (head, config, whole) if head is not None and edited else None
 
 
 def _retype(config: BlockConfig, entry: dict[str, Any]) -> BlockConfig:
     old = text_of(config, entry["text"])
+    if len(old) != entry["of"]:
+        raise ValueError("the change belongs to another text")
     at, count = entry["at"], entry["del"]
     return set_text(config, entry["text"], old[:at] + entry["ins"] + old[at + count :])
+
+
+def _unlink(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

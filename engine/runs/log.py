@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import disk
-from engine.errors import InvalidFile, NotFound
+from engine.errors import InvalidFile, NotFound, StonehandError
 from engine.prompt import Prompt
 from engine.runs.run import RunView
 
@@ -50,11 +50,20 @@ def list_logs(content_root: Path) -> list[dict[str, Any]]:
     for path in sorted(folder.glob("gen-*.json")) if folder.is_dir() else ():
         try:
             log = disk.read_json(path)
-        except InvalidFile:
+        except StonehandError:
             continue
         if isinstance(log, Mapping) and isinstance(log.get("createdAt"), str):
             keys = ("createdAt", "input", "fragmentId", "model", "durationMs")
-            found.append({"id": path.stem, **{key: log.get(key) for key in keys}})
+            calls = log.get("toolCalls")
+            found.append(
+                {
+                    "id": path.stem,
+                    **{key: log.get(key) for key in keys},
+                    "toolCallCount": len(calls) if isinstance(calls, list) else 0,
+                    "stepCount": log.get("stepCount", 1),
+                    "stepsExceeded": log.get("stepsExceeded", False),
+                }
+            )
     return sorted(found, key=lambda log: str(log["createdAt"]), reverse=True)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.context import ContextState
-from engine.errors import StonehandError
+from engine.errors import Problem, StonehandError
 from engine.prompt import Prompt
 from engine.runs.log import generation_log
 from engine.runs.run import RunView
@@ -20,16 +19,21 @@ DESCRIPTION_LIMIT = 250
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What was written: the new prose fragment and the id of its log."""
+    """What was written: the new prose fragment and the id of its log.
+
+    `problem` is set, and the id empty, when the passage is in the story but its log could not be written.
+    """
 
     fragment: Fragment
     log_id: str
+    problem: Problem | None = None
 
 
-def save_passage(folder: StoryFolder, prompt: Prompt, state: ContextState, view: RunView, thoughts: str = "") -> Saved:
+def save_passage(folder: StoryFolder, prompt: Prompt, view: RunView, thoughts: str = "") -> Saved:
     """Append a finished run's text to the branch its prompt came from.
 
-    Raises `StonehandError` when there is nothing to save: the run failed, is not finished, or its text is blank.
+    Raises `StonehandError` when there is nothing to save (the run failed, is not finished, or its text is blank) and
+    when the story can't be written; nothing is there of the passage then.
     """
     if not view.finished:
         raise StonehandError("the generation is still running", repair="stop it first, or wait")
@@ -38,9 +42,8 @@ def save_passage(folder: StoryFolder, prompt: Prompt, state: ContextState, view:
     if is_blank(view.text):
         raise StonehandError("the generation has no text, so nothing was saved")
     meta: dict[str, Any] = {"generatedFrom": prompt.input}
-    context_ids = writer_context_ids(state)
-    if context_ids:
-        meta["writerContextIds"] = context_ids
+    if prompt.context_ids:
+        meta["writerContextIds"] = list(prompt.context_ids)
     fragment = folder.append_prose(
         prompt.branch,
         name=cut(f"[Continuation] {prompt.input}".strip(), NAME_LIMIT),
@@ -49,17 +52,7 @@ def save_passage(folder: StoryFolder, prompt: Prompt, state: ContextState, view:
         meta=meta,
     )
     log = generation_log(prompt, view, now_iso(), thoughts)
-    return Saved(fragment, folder.write_log(prompt.branch, {**log, "fragmentId": fragment.id}))
-
-
-def writer_context_ids(state: ContextState) -> list[str]:
-    """Ids of what the writer had in full, in the order the reference records them (spec, section 3.6)."""
-    groups = [
-        state.sticky_characters,
-        state.recent_characters,
-        state.sticky_knowledge,
-        state.recent_knowledge,
-        *(group.fragments for group in state.sticky_custom_fragments),
-        *(group.fragments for group in state.recent_custom_fragments),
-    ]
-    return list(dict.fromkeys(fragment.id for group in groups for fragment in group))
+    try:
+        return Saved(fragment, folder.write_log(prompt.branch, {**log, "fragmentId": fragment.id}))
+    except StonehandError as error:
+        return Saved(fragment, "", error.problem)

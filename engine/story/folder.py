@@ -17,7 +17,7 @@ from engine.errors import Problem, StonehandError
 from engine.story import saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
 from engine.story.branches import FOLDER as BRANCHES
-from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, parse_branches
+from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, is_legacy, parse_branches
 from engine.story.chain import NO_CHAIN, ProseChain, parse_chain
 from engine.story.fragment import Fragment, parse_fragment
 from engine.story.meta import StoryMeta, parse_meta
@@ -73,6 +73,7 @@ class StoryFolder:
         self._watched = False
         self._generation = 0
         self._vouched: dict[str | None, tuple[int, StorySnapshot]] = {}
+        self._vouched_branches: tuple[int, Branches] | None = None
 
     @property
     def id(self) -> str:
@@ -87,10 +88,14 @@ class StoryFolder:
     def branches(self) -> Branches:
         """The branches, one named `main` where there is no index."""
         with self._lock:
+            generation, known = self._generation, self._vouched_branches
+            if self._watched and known is not None and known[0] == generation:
+                return known[1]
             source = self._index.load()
             folder = stamp_of(self.path / BRANCHES)
             if self._branches is None or self._branches[0] is not source or self._branches[1] != folder:
                 self._branches = (source, folder, parse_branches(*source))
+            self._vouched_branches = (generation, self._branches[2])
             return self._branches[2]
 
     def branch(self, branch_id: str | None = None) -> Branch:
@@ -105,7 +110,7 @@ class StoryFolder:
         """The folder to write a branch's content to; a story of the old layout is given branches first."""
         if self.branches().legacy:
             with lock(self.path / INDEX):
-                if self.branches().legacy:
+                if is_legacy(self.path):
                     adopt_branches(self.path)
             self.invalidate()
         return content_root(self.path, branch_id)
@@ -151,12 +156,14 @@ class StoryFolder:
         return saving.write_log(self.writable_root(branch_id), log)
 
     def trust_watch(self, watched: bool) -> None:
-        """Start or stop relying on `invalidate` being called for every change: then `snapshot` looks at no
-        file.
+        """Start or stop relying on `invalidate` being called for every change: then reading looks at no file.
+
+        What was read before the watch began may have changed in between, so it is not relied on.
         """
         with self._guard:
-            self._watched = watched
-            self._generation += 1
+            if watched != self._watched:
+                self._watched = watched
+                self._generation += 1
 
     def invalidate(self, paths: Iterable[Path] | None = None) -> None:
         """Something changed: `paths` if known, so that files no snapshot is made of cost nothing."""

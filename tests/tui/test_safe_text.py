@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -32,6 +32,7 @@ def test_visible_shows_what_is_there() -> None:
     assert visible("\u202eevil\u2069\x9b\udc80") == "�evil���"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters()))
 def test_nothing_harmful_is_left(text: str) -> None:
     assert harmful(visible(text)) == []
@@ -40,6 +41,7 @@ def test_nothing_harmful_is_left(text: str) -> None:
     visible(text).encode()
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a☺漢\u200d\ufe0f\x1b\t\u202e\ud800"))))
 def test_the_filter_keeps_the_width(text: str) -> None:
     before = [Segment(text, Style(bold=True)), Segment("|")]

@@ -87,18 +87,20 @@ def generate(
     run = Run(prompt, wire, model=model, max_output_tokens=max_tokens, on_text=on_text)
     view = _stream(workspace, run, pieces)
     saved: Saved | None = None
-    failure: StonehandError | None = None
+    failure: Exception | None = None
     if view.phase == "failed":
         failure = StonehandError(f"the generation failed: {view.failure}")
     elif save and view.phase == "done":
         try:
             saved = workspace.keep(run)
-        except StonehandError as error:
+        except Exception as error:  # whatever it is, the text is given first
             failure = error
     if as_json:
         write_json(_passage_document(view, provider, saved))
     if saved is not None:
-        message(f"saved as {saved.fragment.id} (log {saved.log_id})")
+        message(f"saved as {saved.fragment.id}, {f'log {saved.log_id}' if saved.log_id else 'without a log'}")
+        if saved.problem is not None:
+            warn(saved.problem)
     if failure is not None:
         raise failure
     if view.phase == "stopped":
@@ -151,5 +153,5 @@ def _passage_document(view: RunView, provider: str, saved: Saved | None) -> dict
         "inputTokens": view.input_tokens,
         "outputTokens": view.output_tokens,
         "seconds": round(view.seconds, 3),
-        "saved": None if saved is None else {"fragmentId": saved.fragment.id, "logId": saved.log_id},
+        "saved": None if saved is None else {"fragmentId": saved.fragment.id, "logId": saved.log_id or None},
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -20,20 +18,17 @@ from engine.session import Session
 from engine.workspace import REHEARSAL, Workspace
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
+from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
 
-if TYPE_CHECKING:
-    from tui.app import StonehandApp
-
-T = TypeVar("T")
 SHOWN_EVERY = 0.1
 """Seconds between two looks at a run: however fast it streams, the screen is written ten times a second at most."""
 
 
-class PassageScreen(Screen[None]):
+class PassageScreen(WorkingScreen[None]):
     """One generation after another, on the branch of a session. A passage is saved when it is kept, and not before."""
 
     places: tuple[Place, ...] = ("passage",)
@@ -45,8 +40,7 @@ class PassageScreen(Screen[None]):
     ]
 
     def __init__(self, workspace: Workspace, session: Session) -> None:
-        super().__init__()
-        self._workspace = workspace
+        super().__init__(workspace)
         self._session = session
         self._run: Run | None = None
         self._kept = True
@@ -68,7 +62,7 @@ class PassageScreen(Screen[None]):
         direction.load(self._session.author_input)
         direction.focus()
         self._show_status()
-        self.query_one("#keys", KeyBar).show(bar_keys(cast("StonehandApp", self.app).keys, "passage"))
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
 
     @property
     def running(self) -> bool:
@@ -80,22 +74,22 @@ class PassageScreen(Screen[None]):
     def action_begin(self) -> None:
         """Send the prompt; again, when a passage has arrived that is not wanted."""
         if self.running:
-            self._say("still writing: stop it first", warning=True)
+            self.say("still writing: stop it first", warning=True)
             return
         if not self._kept:
-            self._say("discarded the passage before; writing another")
-        self.run_worker(self._begin(), group="begin", exclusive=True, exit_on_error=False)
+            self.say("discarded the passage before; writing another")
+        self.begin(self._begin(), "begin", exclusive=True)
 
     async def _begin(self) -> None:
-        session, workspace = self._session, self._workspace
+        session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
         config = session.document.config
         try:
-            session.install(await self._wait(lambda: session.load(config)))
+            session.install(await self.wait(lambda: session.load(config)))
             prompt = session.prompt()
-            wire = await self._wait(lambda: workspace.wire(prompt, self._provider))
+            wire = await self.wait(lambda: workspace.wire(prompt, self._provider))
         except StonehandError as error:
-            cast("StonehandApp", self.app).report(error)
+            self.report(error)
             return
         run = self._run = Run(prompt, wire)
         self._kept, self._shown = False, 0
@@ -119,7 +113,7 @@ class PassageScreen(Screen[None]):
             self._timer = None
             self._kept = self._kept or not seen.text.strip()
             if seen.failure:
-                self._say(seen.failure, warning=True)
+                self.say(seen.failure, warning=True)
         self._show_status()
 
     def _show_status(self) -> None:
@@ -150,21 +144,21 @@ class PassageScreen(Screen[None]):
     def action_keep(self) -> None:
         """Save the passage: a prose fragment, its place in the chain, a log."""
         if self.running:
-            self._say("still writing: stop it first", warning=True)
+            self.say("still writing: stop it first", warning=True)
         elif self._run is None or self._kept:
-            self._say("there is no passage to keep", warning=True)
+            self.say("there is no passage to keep", warning=True)
         else:
-            self.run_worker(self._keep(self._run), group="keep", exclusive=True, exit_on_error=False)
+            self.begin(self._keep(self._run), "keep", exclusive=True)
 
     async def _keep(self, run: Run) -> bool:
         self._kept = True
         try:
-            saved = await self._wait(lambda: self._workspace.keep(run))
+            saved = await self.wait(lambda: self.workspace.keep(run))
         except StonehandError as error:
             self._kept = False
-            cast("StonehandApp", self.app).report(error)
+            self.report(error)
             return False
-        self._say(f"kept as {saved.fragment.id}")
+        self.say(f"kept as {saved.fragment.id}")
         self._show_status()
         return True
 
@@ -179,13 +173,13 @@ class PassageScreen(Screen[None]):
 
     def action_provider(self) -> None:
         """Choose what generates: the rehearsal, or the replay of a log."""
-        self.run_worker(self._choose_provider(), group="provider", exclusive=True, exit_on_error=False)
+        self.begin(self._choose_provider(), "provider", exclusive=True)
 
     async def _choose_provider(self) -> None:
         from tui.screens.pick import PickDialog
 
         session = self._session
-        names = await self._wait(lambda: self._workspace.providers(session.story, session.branch))
+        names = await self.wait(lambda: self.workspace.providers(session.story, session.branch))
         chosen = await self.app.push_screen_wait(PickDialog("What generates", list(names)))
         if chosen is not None:
             self._provider = chosen
@@ -198,7 +192,7 @@ class PassageScreen(Screen[None]):
         if self.query_one("#direction").has_focus and (self._run is not None):
             self.query_one("#passage").focus()
             return
-        self.run_worker(self._back(), group="leave", exclusive=True, exit_on_error=False)
+        self.begin(self._back(), "leave", exclusive=True)
 
     async def _back(self) -> None:
         if await self.settle():
@@ -228,13 +222,3 @@ class PassageScreen(Screen[None]):
     @on(TextEditor.Left)
     def _direction_left(self) -> None:
         self.action_back()
-
-    @on(KeyBar.Pressed)
-    async def _key_pressed(self, message: KeyBar.Pressed) -> None:
-        await self.run_action(message.action.method)
-
-    def _say(self, text: str, *, warning: bool = False) -> None:
-        self.query_one("#keys", KeyBar).say(text, warning=warning)
-
-    async def _wait(self, function: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._workspace.start(function))

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.widgets import Input
 
 from engine.errors import StonehandError
 from engine.prompt import Prompt
 from engine.session import Session
+from engine.workspace import Workspace
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
+from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.prompt_view import PromptView
 
-if TYPE_CHECKING:
-    from tui.app import StonehandApp
 
-
-class PromptScreen(Screen[None]):
+class PromptScreen(WorkingScreen[None]):
     """Reads, searches and copies the prompt of a session."""
 
     places: tuple[Place, ...] = ("prompt",)
@@ -34,8 +32,8 @@ class PromptScreen(Screen[None]):
         Binding("question_mark", "help", "Help", show=False),
     ]
 
-    def __init__(self, session: Session) -> None:
-        super().__init__()
+    def __init__(self, workspace: Workspace, session: Session) -> None:
+        super().__init__(workspace)
         self._session = session
         self._prompt: Prompt | None = None
 
@@ -51,13 +49,13 @@ class PromptScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#search").display = False
-        self.query_one("#keys", KeyBar).show(bar_keys(cast("StonehandApp", self.app).keys, "prompt"))
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
         session = self._session
         try:
             prompt = self._prompt = session.prompt()
         except StonehandError as error:
             self.query_one("#top", TopBar).show("Compiled prompt", session.branch, "not compiled")
-            self._say(str(error), warning=True)
+            self.say(str(error), warning=True)
             return
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
@@ -68,10 +66,7 @@ class PromptScreen(Screen[None]):
         )
         if prompt.warnings:
             more = f" (and {len(prompt.warnings) - 1} more)" if len(prompt.warnings) > 1 else ""
-            self._say(f"{prompt.warnings[0]}{more}", warning=True)
-
-    def _say(self, text: str, *, warning: bool = False) -> None:
-        self.query_one("#keys", KeyBar).say(text, warning=warning)
+            self.say(f"{prompt.warnings[0]}{more}", warning=True)
 
     def action_search(self) -> None:
         box = self.query_one("#search", Input)
@@ -82,7 +77,7 @@ class PromptScreen(Screen[None]):
     def _searched(self, message: Input.Changed) -> None:
         count = self.view.search(message.value)
         if message.value:
-            self._say(f"{count} match{'' if count == 1 else 'es'}", warning=not count)
+            self.say(f"{count} match{'' if count == 1 else 'es'}", warning=not count)
 
     @on(Input.Submitted, "#search")
     def _search_done(self) -> None:
@@ -100,7 +95,7 @@ class PromptScreen(Screen[None]):
 
     def _tell_match(self, number: int) -> None:
         if number:
-            self._say(f"match {number} of {self.view.match_count}")
+            self.say(f"match {number} of {self.view.match_count}")
 
     def action_next_block(self) -> None:
         self.view.next_block()
@@ -120,10 +115,10 @@ class PromptScreen(Screen[None]):
     def action_copy_block(self) -> None:
         block = self.view.current_block
         if block is not None:
-            self._say(f"{block.name}: {copy(self.app, self.view.text_of(block.id)).message}")
+            self.say(f"{block.name}: {copy(self.app, self.view.text_of(block.id)).message}")
 
     def action_copy_prompt(self) -> None:
-        self._say(copy(self.app, self.view.text).message)
+        self.say(copy(self.app, self.view.text).message)
 
     def action_edit_block(self) -> None:
         """Go back to the main screen, to this block."""
@@ -133,10 +128,10 @@ class PromptScreen(Screen[None]):
         desk = next((screen for screen in self.app.screen_stack if isinstance(screen, DeskScreen)), None)
         self.dismiss(None)
         if desk is not None and block is not None:
-            desk.list.key = block.id
+            desk.blocks.key = block.id
 
     def action_help(self) -> None:
-        cast("StonehandApp", self.app).action_keys()
+        self.stonehand.action_keys()
 
     def action_leave(self) -> None:
         box = self.query_one("#search", Input)
@@ -146,7 +141,3 @@ class PromptScreen(Screen[None]):
             self.view.focus()
         else:
             self.dismiss(None)
-
-    @on(KeyBar.Pressed)
-    async def _key_pressed(self, message: KeyBar.Pressed) -> None:
-        await self.run_action(message.action.method)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import cast
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -85,7 +86,7 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
     def action_leave(self) -> None:
         self.dismiss(None)
 
-    def _order(self) -> Number | None | str:
+    def _order(self) -> Number | str | None:
         """The order, None when it is not asked for or not changed, or what is wrong with it."""
         if self._given.order is None:
             return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -11,14 +9,13 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from engine.workspace import Workspace
-from tui.actions import Place
 from tui.safe_text import visible
+from tui.screens.base import WorkingScreen
 
 
-class StoryScreen(ModalScreen["tuple[str, str] | None"]):
+class StoryScreen(WorkingScreen["tuple[str, str] | None"], ModalScreen["tuple[str, str] | None"]):
     """Lists the stories with their branches; the answer is (story, branch), None for escape."""
 
-    places: tuple[Place, ...] = ("app",)
     BINDINGS = [
         ("escape,q", "leave", "Leave"),
         ("j", "step(1)", "Down"),
@@ -26,8 +23,7 @@ class StoryScreen(ModalScreen["tuple[str, str] | None"]):
     ]
 
     def __init__(self, workspace: Workspace) -> None:
-        super().__init__()
-        self._workspace = workspace
+        super().__init__(workspace)
         self._places: list[tuple[str, str]] = []
 
     def compose(self) -> ComposeResult:
@@ -37,10 +33,10 @@ class StoryScreen(ModalScreen["tuple[str, str] | None"]):
         yield options
 
     def on_mount(self) -> None:
-        self.run_worker(self._list(), exit_on_error=False)
+        self.begin(self._list(), "list")
 
     async def _list(self) -> None:
-        stories = await asyncio.wrap_future(self._workspace.start(self._workspace.stories))
+        stories = await self.wait(self.workspace.stories)
         options = self.query_one(OptionList)
         for story in stories:
             if story.problem is not None:

@@ -105,15 +105,15 @@ class BlockList(ScrollView, can_focus=True):
         & > .block-list--cursor { background: $primary 30%; text-style: bold; }
         & > .block-list--carried { color: $background; background: $warning; text-style: bold; }
         & > .block-list--muted { text-style: dim; }
-        & > .block-list--enabled { color: $success; }
-        & > .block-list--disabled { color: $error; }
-        & > .block-list--script { color: $accent; }
-        & > .block-list--text { color: $secondary; }
-        & > .block-list--mode { color: $warning; }
+        & > .block-list--enabled { color: $text-success; }
+        & > .block-list--disabled { color: $text-error; }
+        & > .block-list--script { color: $text-accent; }
+        & > .block-list--text { color: $text-accent; }
+        & > .block-list--mode { color: $text-warning; }
         & > .block-list--system { color: #b294ff; }
         & > .block-list--user { color: #6cb6ff; }
         & > .block-list--bar { color: $primary; }
-        & > .block-list--warning { color: $error; text-style: bold; }
+        & > .block-list--warning { color: $text-error; text-style: bold; }
         & > .block-list--note { text-style: dim; }
         & > .block-list--section { text-style: bold; }
         &:focus > .block-list--cursor {
@@ -122,7 +122,6 @@ class BlockList(ScrollView, can_focus=True):
             text-style: $block-cursor-text-style;
         }
         &:light {
-            & > .block-list--text { color: $primary; }
             & > .block-list--system { color: #6f42c1; }
             & > .block-list--user { color: #0550ae; }
         }

@@ -303,7 +303,7 @@ def test_saved_edits_leave_no_journal(file: Path, journal: Journal) -> None:
     first.save()
     second = reopened(file, journal)
     assert not second.recovered
-    assert list(journal._folder.iterdir()) == []
+    assert list(journal._folder.glob("*.jsonl")) == []
 
 
 def test_edits_after_a_save_are_journalled_from_that_save(file: Path, journal: Journal) -> None:
@@ -333,7 +333,7 @@ def test_a_torn_last_line_is_left_out(file: Path, journal: Journal) -> None:
     first = Document(file, journal)
     off(first, "tools")
     journal.flush()
-    (path,) = journal._folder.iterdir()
+    (path,) = journal._folder.glob("*.jsonl")
     with path.open("ab") as stream:
         stream.write(b'{"config": {"overr')
     assert reopened(file, journal).config == first.config

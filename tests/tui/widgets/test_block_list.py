@@ -349,13 +349,14 @@ async def test_any_size(size: tuple[int, int]) -> None:
 # --- mouse
 
 
-async def drag(app: Demo, pilot: Any, start: int, *lines: int, release: bool = True) -> None:
-    """Press on line `start`, move over `lines` and let go on the last one."""
+async def drag(app: Demo, pilot: Any, start: int | None, *lines: int, release: bool = True) -> None:
+    """Press on line `start` (None: go on with a drag), move over `lines` and let go on the last one."""
 
     def event(kind: type[events.MouseEvent], y: int) -> events.MouseEvent:
         return kind(None, 20, y, 0, 0, 1, False, False, False, 20, y)
 
-    app.post_message(event(events.MouseDown, start))
+    if start is not None:
+        app.post_message(event(events.MouseDown, start))
     for y in lines:
         app.post_message(event(events.MouseMove, y))
         await pilot.pause()
@@ -444,7 +445,7 @@ async def test_dragging_to_the_edge_scrolls() -> None:
             if app.list.scroll_offset.y >= 20:
                 break
         assert app.list.scroll_offset.y >= 20
-        await drag(app, pilot, 5, 6)
+        await drag(app, pilot, None, 6)
         key, index = app.posted[-1][1:]
         assert key == "u4" and index > 20
 

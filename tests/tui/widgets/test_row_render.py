@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
@@ -17,10 +17,11 @@ PLAIN = Palette(**{name: Style.null() for name in Palette.__slots__})
 COLOURED = Palette(**{name: Style(color=f"color({i + 16})") for i, name in enumerate(Palette.__slots__)})
 
 CORPUS = [
-    "", "plain", "漢字かな交じり文", "한국어 이름", "👩‍👩‍👧 family", "⚗️ vs16 ☺️", "🇫🇷🇩🇪 flags", "e\u0301 a\u0308 combining",
-    "\u0301starts with a mark", "ends with a joiner\u200d", "\u200d\ufe0f", "שלום عليكم", "\u202egnp.exe\u202c", "tab\tbed",
-    "two\nlines\r\n", "\x1b[31mred\x1b]0;title\x07", "\x00\x7f\x9b", "\ud800", "न्दी हिन्दी", "ﷺ" * 5, "[/] [$1] [foo=]", "x" * 500,
-    "क" + "्" * 30, "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "\U000e0041\U000e0042 tags",
+    "", "plain", "漢字かな交じり文", "한국어 이름", "👩‍👩‍👧 family", "⚗️ vs16 ☺️", "🇫🇷🇩🇪 flags",
+    "e\u0301 a\u0308 combining", "\u0301starts with a mark", "ends with a joiner\u200d", "\u200d\ufe0f",
+    "שלום عليكم", "\u202egnp.exe\u202c", "tab\tbed", "two\nlines\r\n", "\x1b[31mred\x1b]0;title\x07",
+    "\x00\x7f\x9b", "\ud800", "न्दी हिन्दी", "ﷺ" * 5, "[/] [$1] [foo=]", "x" * 500, "क" + "्" * 30,
+    "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "\U000e0041\U000e0042 tags",
 ]  # fmt: skip
 
 
@@ -40,6 +41,7 @@ def test_every_line_has_its_width(text: str) -> None:
             assert exact(line(row, width), width), (width, line(row, width))
 
 
+@settings(deadline=None)
 @given(
     st.text(st.one_of(st.characters(), st.sampled_from("a漢☺\u200d\ufe0f\u0301\U0001f469\t\n\x1b"))),
     st.text(max_size=10),

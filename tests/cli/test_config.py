@@ -1,0 +1,272 @@
+"""config: what each command leaves in the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Ran, Run, files_of
+from tests.stories import config_file, custom_block, make_story
+
+WRITER = "generation.writer"
+EMPTY = {
+    "customBlocks": [],
+    "overrides": {},
+    "blockOrder": [],
+    "disabledTools": [],
+    "disableAutoAnalysis": False,
+}
+
+
+class Config:
+    """`stonehand config the-quay generation.writer …` and the file it works on."""
+
+    def __init__(self, run: Run, story: Path) -> None:
+        self._run = run
+        self.file = config_file(story)
+
+    def __call__(self, *arguments: object, stdin: bytes | None = None) -> Ran:
+        return self._run("config", "the-quay", WRITER, *arguments, stdin=stdin)
+
+    def done(self, *arguments: object, stdin: bytes | None = None) -> Ran:
+        outcome = self(*arguments, stdin=stdin)
+        assert outcome.code == 0, outcome.err
+        return outcome
+
+    @property
+    def saved(self) -> dict[str, Any]:
+        return json.loads(self.file.read_bytes())
+
+    def write(self, **values: Any) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps({**EMPTY, **values}, indent=2), encoding="utf-8")
+
+    def ids(self, role: str) -> list[str]:
+        rows = self._run("blocks", "the-quay", WRITER, "--json").document
+        return [row["id"] for row in rows if row["role"] == role]
+
+
+@pytest.fixture
+def config(run: Run, story: Path) -> Config:
+    return Config(run, story)
+
+
+def test_get_without_a_file_is_the_empty_config_and_makes_none(config: Config) -> None:
+    assert config.done("get").document == EMPTY
+    assert not config.file.exists()
+
+
+def test_get_is_what_the_file_holds(config: Config) -> None:
+    config.file.parent.mkdir(parents=True)
+    config.file.write_text('{"later": [1.5], "blockOrder": ["tools"]}', encoding="utf-8")
+    assert list(config.done("get").document.items()) == [("later", [1.5]), ("blockOrder", ["tools"])]
+
+
+def test_disable_and_enable(config: Config) -> None:
+    first = config.done("disable", "tools", "--json")
+    assert first.document == {"changed": True, "id": "tools"}
+    assert config.saved["overrides"] == {"tools": {"enabled": False}}
+    before = config.file.read_bytes()
+    assert config.done("disable", "tools", "--json").document["changed"] is False
+    assert config.file.read_bytes() == before
+    config.done("enable", "tools")
+    assert config.saved["overrides"] == {}
+
+
+def test_move_puts_a_block_where_blocks_will_show_it(config: Config) -> None:
+    ids = config.ids("user")
+    block = ids[-2]
+    config.done("move", block, 2)
+    assert config.ids("user") == [ids[0], block, *(other for other in ids[1:] if other != block)]
+    assert config.done("move", block, 2, "--json").document["changed"] is False
+
+
+@pytest.mark.parametrize("position", ["0", "99", "-1", "first"])
+def test_a_position_that_is_none_is_wrong_usage(config: Config, position: str) -> None:
+    done = config("move", "tools", "--", position)
+    assert (done.code, done.out) == (2, b"")
+    assert not config.file.exists()
+
+
+def test_order_pins_and_unpins(config: Config) -> None:
+    config.done("order", "tools", "-5")
+    assert config.saved["overrides"] == {"tools": {"order": -5}}
+    assert config.ids("system")[0] == "tools"
+    config.done("order", "tools", "1.5")
+    assert config.saved["overrides"] == {"tools": {"order": 1.5}}
+    config.done("order", "tools", "none")
+    assert config.saved["overrides"] == {}
+    assert config("order", "tools", "nan").code == 2
+    assert config("order", "tools", "1e999").code == 2
+
+
+def test_content_modes(config: Config, run: Run) -> None:
+    config.done("mode", "instructions", "append", "One more thing.")
+    assert config.saved["overrides"] == {"instructions": {"contentMode": "append", "customContent": "One more thing."}}
+    config.done("mode", "instructions", "override")
+    assert config.saved["overrides"]["instructions"]["customContent"] == "One more thing."
+    config.done("mode", "instructions", "prepend", "-", stdin="Première".encode())
+    assert "Première\n" in run("compile", "the-quay").text
+    config.done("mode", "instructions", "none")
+    assert "Première" not in run("compile", "the-quay").text
+    assert config.saved["overrides"]["instructions"]["customContent"] == "Première"
+    assert config("mode", "instructions", "none", "text").code == 2
+    assert config("mode", "instructions", "sideways").code == 2
+
+
+def test_override_without_a_text_starts_from_the_default(config: Config, run: Run) -> None:
+    default = next(b for b in run("compile", "the-quay", "--json").document["blocks"] if b["id"] == "tools")
+    config.done("mode", "tools", "override")
+    assert config.saved["overrides"]["tools"] == {"contentMode": "override", "customContent": default["content"]}
+
+
+def test_add_prints_the_id_and_the_block_compiles(config: Config, run: Run) -> None:
+    added = config.done("add", "Dusk", "--role", "user", "--type", "script", "-", stdin=b"return 'It is ' + 7\n")
+    block = added.text.removesuffix("\n")
+    (saved,) = config.saved["customBlocks"]
+    assert (saved["id"], saved["name"], saved["role"], saved["type"]) == (block, "Dusk", "user", "script")
+    assert saved["content"] == "return 'It is ' + 7\n"
+    assert config.ids("user")[-1] == block
+    assert run("compile", "the-quay").text.endswith(f"[@block=dusk src={block}]\nIt is 7\n")
+    other = config.done("add", "Empty", "--role", "system", "--type", "simple", "--json").document
+    assert config.ids("system")[-1] == other["id"]
+    assert config("add", "No role", "--type", "simple").code == 2
+    assert config("add", "x" * 101, "--role", "user", "--type", "simple").code == 2
+
+
+def test_edit_rename_and_delete_a_custom_block(config: Config) -> None:
+    config.write(customBlocks=[custom_block("cb-aaaa", "old", note="kept")], later=1)
+    text = "line one\r\nline two\u2028  - end\n"
+    config.done("edit", "cb-aaaa", "-", stdin=text.encode())
+    config.done("rename", "cb-aaaa", "New name")
+    (saved,) = config.saved["customBlocks"]
+    assert (saved["content"], saved["name"], saved["note"]) == (text, "New name", "kept")
+    config.done("edit", "cb-aaaa", "--", "- dashed")
+    assert config.saved["customBlocks"][0]["content"] == "- dashed"
+    config.done("delete", "cb-aaaa")
+    assert config.saved == {**EMPTY, "later": 1}
+    assert config("delete", "tools").code == 2
+    assert config("rename", "tools", "Hammers").code == 2
+
+
+def test_edit_a_builtin_block_sets_its_own_text(config: Config) -> None:
+    config.done("edit", "tools", "mine")
+    assert config.saved["overrides"] == {"tools": {"customContent": "mine"}}
+    assert config("edit", "tools").code == 2
+
+
+def test_tools(config: Config) -> None:
+    config.done("tool", "readFragments", "off")
+    assert config.saved["disabledTools"] == ["readFragments"]
+    config.done("tool", "readFragments", "on")
+    assert config.saved["disabledTools"] == []
+    wrong = config("tool", "hammer", "off")
+    assert (wrong.code, "readFragments" in wrong.err) == (1, True)
+
+
+def test_reset_a_block_and_the_agent(config: Config) -> None:
+    config.write(
+        overrides={"tools": {"enabled": False}, "instructions": {"enabled": False}}, blockOrder=["tools"], later=1
+    )
+    config.done("reset", "tools")
+    assert config.saved["overrides"] == {"instructions": {"enabled": False}}
+    config.done("reset")
+    assert config.saved == {**EMPTY, "later": 1}
+
+
+def test_a_block_that_is_not_there_fails_and_names_those_that_are(config: Config) -> None:
+    for arguments in (("enable", "nope"), ("move", "nope", 1), ("edit", "nope", "x"), ("reset", "nope")):
+        done = config(*arguments)
+        assert (done.code, done.out) == (1, b"")
+        assert "no block 'nope'" in done.err and "instructions" in done.err
+    assert not config.file.exists()
+
+
+def test_an_edit_runs_no_script(config: Config) -> None:
+    config.write(customBlocks=[custom_block("cb-aaaa", "while (true) {}", type="script")])
+    done = config.done("disable", "cb-aaaa", "--json")
+    assert done.document["changed"] is True
+
+
+def test_the_branch_may_stand_on_either_side(run: Run, data: Path) -> None:
+    story = make_story(data, branches=("main", "br-dusk"))
+    assert run("config", "the-quay", WRITER, "disable", "tools", "--branch", "br-dusk").code == 0
+    assert run("config", "--branch", "br-dusk", "the-quay", WRITER, "disable", "instructions").code == 0
+    saved = json.loads(config_file(story, branch="br-dusk").read_bytes())
+    assert set(saved["overrides"]) == {"tools", "instructions"}
+    assert not config_file(story).exists()
+
+
+INVALID = '{\n  "customBlocks": [],\n  "overrides": {"tools": {"enabled": "no"}}\n}'
+
+
+@pytest.fixture
+def invalid(config: Config) -> Config:
+    config.file.parent.mkdir(parents=True)
+    config.file.write_text(INVALID, encoding="utf-8")
+    return config
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("blocks", "the-quay", WRITER),
+        ("compile", "the-quay"),
+        ("generate", "the-quay", "--input", "Go on.", "--pace", "0", "--save"),
+        ("config", "the-quay", WRITER, "get"),
+        ("config", "the-quay", WRITER, "disable", "tools"),
+        ("config", "the-quay", WRITER, "add", "x", "--role", "user", "--type", "simple"),
+        ("config", "the-quay", WRITER, "tool", "readFragments", "off"),
+        ("config", "the-quay", WRITER, "reset", "tools"),
+        ("doctor",),
+    ],
+    ids=lambda arguments: "-".join(arguments[:1] + arguments[3:4]),
+)
+def test_an_invalid_config_is_named_and_left_alone(
+    invalid: Config, run: Run, data: Path, arguments: tuple[str, ...]
+) -> None:
+    before = files_of(data)
+    done = run(*arguments)
+    assert done.code == 1
+    told = done.text + done.err
+    assert f"{invalid.file}:3 (overrides.tools.enabled)" in told
+    assert 'must be true or false, not "no"' in told
+    assert "Traceback" not in told and len(told.splitlines()) == 1
+    assert files_of(data) == before
+
+
+def test_agents_reports_an_invalid_config_and_goes_on(invalid: Config, run: Run) -> None:
+    done = run("agents", "the-quay", "--json")
+    assert done.code == 0
+    assert done.document[0]["customised"] is None
+    assert f"{invalid.file}:3 (overrides.tools.enabled)" in done.err
+
+
+def test_reset_repairs_an_invalid_config_and_keeps_a_copy(invalid: Config) -> None:
+    done = invalid.done("reset", "--json")
+    copy = Path(done.document["copy"])
+    assert copy.parent == invalid.file.parent
+    assert copy.read_text(encoding="utf-8") == INVALID
+    assert invalid.saved == EMPTY
+    assert [file for file in invalid.file.parent.iterdir() if file not in (copy, invalid.file)] == []
+
+
+def test_unsaved_edits_of_an_open_editor_are_left_to_it(config: Config, data: Path, tmp_path: Path) -> None:
+    from engine import Workspace
+
+    editor = Workspace(data)
+    try:
+        session = editor.session("the-quay", WRITER)
+        session.install(session.load())
+        session.toggle("tools", False)
+        assert editor.journal.flush()
+        before = files_of(tmp_path / "state" / "journal")
+        assert before
+        config.done("disable", "instructions")
+        assert config.saved["overrides"] == {"instructions": {"enabled": False}}
+        assert files_of(tmp_path / "state" / "journal") == before
+    finally:
+        editor.close()

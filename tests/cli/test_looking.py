@@ -1,0 +1,204 @@
+"""stories, agents, blocks, compile, eval, doctor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import Workspace
+from tests.cli.conftest import Run, files_of
+from tests.stories import config_file, custom_block, fragment, make_story
+
+WRITER = "generation.writer"
+
+
+def write_config(story: Path, **values: object) -> Path:
+    file = config_file(story)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(values, indent=2), encoding="utf-8")
+    return file
+
+
+def test_stories_lists_branches_and_the_active_one(run: Run, data: Path) -> None:
+    make_story(data, "b-story", name="Bé", branches=("main", "br-dusk"), active="br-dusk")
+    make_story(data, "a-story", name="A")
+    assert run("stories", "--json").document == [
+        {"id": "a-story", "name": "A", "branches": ["main"], "activeBranch": "main"},
+        {"id": "b-story", "name": "Bé", "branches": ["main", "br-dusk"], "activeBranch": "br-dusk"},
+    ]
+    lines = run("stories").text.splitlines()
+    assert lines[1].split() == ["a-story", "A", "main*"]
+    assert lines[2].split() == ["b-story", "Bé", "main", "br-dusk*"]
+
+
+def test_a_damaged_story_is_listed_and_reported(run: Run, data: Path, story: Path) -> None:
+    (story / "meta.json").write_text('{"name":', encoding="utf-8")
+    make_story(data, "whole")
+    done = run("stories", "--json")
+    assert done.code == 0
+    assert [item["id"] for item in done.document] == ["the-quay", "whole"]
+    assert str(story / "meta.json") + ":1" in done.err
+
+
+def test_agents_say_which_are_customised(run: Run, story: Path) -> None:
+    write_config(story, overrides={"tools": {"enabled": False}})
+    listed = {item["agent"]: item for item in run("agents", "the-quay", "--json").document}
+    assert set(listed[WRITER]) == {"agent", "displayName", "description", "tools", "customised"}
+    assert listed[WRITER]["customised"] is True
+    assert "readFragments" in listed[WRITER]["tools"]
+    assert listed["generation.prewriter"]["customised"] is False
+    assert len(listed) == 9
+
+
+def test_blocks_are_the_rows_of_the_editor(run: Run, data: Path, story: Path) -> None:
+    write_config(
+        story,
+        customBlocks=[custom_block("cb-aaaa", "Hello.", name="Greeting")],
+        overrides={"tools": {"enabled": False}, "instructions": {"contentMode": "append", "customContent": "More."}},
+    )
+    rows = run("blocks", "the-quay", WRITER, "--json").document
+    keys = ["id", "name", "role", "order", "source", "enabled", "mode", "tokens", "note"]
+    assert all(list(row) == keys for row in rows)
+    by_id = {row["id"]: row for row in rows}
+    assert (by_id["tools"]["enabled"], by_id["tools"]["tokens"]) == (False, None)
+    assert by_id["instructions"]["mode"] == "append"
+    assert by_id["cb-aaaa"]["name"] == "Greeting"
+    assert by_id["summary"]["note"]
+    workspace = Workspace(data)
+    try:
+        session = workspace.session("the-quay", WRITER)
+        session.install(session.load())
+        assert [row["id"] for row in rows] == [row.id for row in session.rows]
+    finally:
+        workspace.close()
+
+
+def test_the_position_of_a_block_is_its_place_in_its_role(run: Run, story: Path) -> None:
+    lines = [line.split() for line in run("blocks", "the-quay", WRITER).text.splitlines()[1:]]
+    for role in ("system", "user"):
+        positions = [int(cells[1]) for cells in lines if cells[0] == role]
+        assert positions == list(range(1, len(positions) + 1))
+
+
+def test_compiled_text_is_the_messages_and_nothing_else(run: Run, story: Path) -> None:
+    done = run("compile", "the-quay", "--input", "She looks up.")
+    messages = run("compile", "the-quay", "--input", "She looks up.", "--json").document["messages"]
+    assert done.text == f"{messages[0]['content']}\n\n{messages[1]['content']}\n"
+    assert done.text.endswith("She looks up.\n")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_compiling_twice_gives_the_same_bytes_and_writes_nothing(run: Run, data: Path, story: Path) -> None:
+    write_config(story, customBlocks=[custom_block("cb-aaaa", "return ctx.story.name", type="script")])
+    before = files_of(data)
+    assert run("compile", "the-quay").out == run("compile", "the-quay").out
+    assert run("compile", "the-quay", "--json").out == run("compile", "the-quay", "--json").out
+    assert files_of(data) == before
+
+
+def test_compiled_json_has_every_part(run: Run, story: Path) -> None:
+    write_config(story, disabledTools=["readFragments"], overrides={"nothing-like-it": {"enabled": False}})
+    done = run("compile", "the-quay", WRITER, "--json")
+    document = done.document
+    assert list(document) == ["agent", "story", "branch", "messages", "blocks", "tools", "warnings", "tokens"]
+    assert (document["agent"], document["story"], document["branch"]) == (WRITER, "the-quay", "main")
+    for message in document["messages"]:
+        for block in document["blocks"]:
+            assert (block["content"] in message["content"]) or block["role"] != message["role"]
+    assert list(document["blocks"][0]) == ["id", "name", "role", "order", "source", "content", "tokens"]
+    assert "readFragments" not in document["tools"]
+    assert "nothing-like-it" in document["warnings"][0]
+    assert "nothing-like-it" in done.err
+    assert document["tokens"]["total"] == sum(block["tokens"] for block in document["blocks"])
+
+
+def test_a_prompt_without_blocks_is_no_text(run: Run, story: Path) -> None:
+    ids = [row["id"] for row in run("blocks", "the-quay", WRITER, "--json").document]
+    write_config(story, overrides={block: {"enabled": False} for block in ids})
+    assert run("compile", "the-quay").out == b""
+
+
+def test_the_branch_decides_what_is_compiled(run: Run, data: Path) -> None:
+    story = make_story(data, branches=("main", "br-dusk"))
+    file = story / "branches" / "br-dusk" / "fragments" / "pr-aaaa01.json"
+    file.write_text(json.dumps(fragment("pr-aaaa01", "prose", "Dusk came early.", index=1)), encoding="utf-8")
+    assert "Dusk came early." not in run("compile", "the-quay").text
+    assert "Dusk came early." in run("compile", "the-quay", "--branch", "br-dusk").text
+    wrong = run("compile", "the-quay", "--branch", "")
+    assert (wrong.code, wrong.out) == (1, b"")
+    assert "main, br-dusk" in wrong.err
+
+
+def test_foreign_characters_pass_through_a_pipe_unchanged(run: Run, data: Path) -> None:
+    odd = "bell \x07 escape \x1b[31m 漢字 \U0001f600 return \r\n tab \t end"
+    make_story(data, prose=[odd])
+    assert odd.encode() in run("compile", "the-quay").out
+    assert run("compile", "the-quay", "--json").document["messages"][1]["content"].count(odd) == 1
+
+
+def test_a_lone_surrogate_does_not_stop_the_output(run: Run, data: Path) -> None:
+    story = make_story(data)
+    file = story / "branches" / "main" / "fragments" / "pr-aaaa00.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("The lamp", "The \\ud83d lamp"), encoding="utf-8")
+    assert rb"The \ud83d lamp" in run("compile", "the-quay").out
+    assert "The \ud83d lamp" in run("compile", "the-quay", "--json").document["messages"][1]["content"]
+
+
+def test_eval_gives_result_console_and_time(run: Run, story: Path, tmp_path: Path) -> None:
+    script = tmp_path / "words.js"
+    script.write_text("console.log('seen', 2); return ctx.story.name", encoding="utf-8")
+    done = run("eval", "the-quay", script)
+    assert (done.code, done.text) == (0, "The Quay\n")
+    assert done.err == "stonehand: console: seen 2\n"
+    document = run("eval", "the-quay", "-", "--json", stdin="return 'é'".encode()).document
+    assert (document["result"], document["error"]) == ("é", None)
+    assert document["ms"] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "error", "told"),
+    [
+        ("throw new Error('no boat')", 1, "no boat", "no boat (line 1)"),
+        ("\n\nreturn nope.x", 1, "nope is not defined", "(line 3)"),
+        ("return 3", 0, None, "type number"),
+        ("return ' '", 0, None, "empty text"),
+    ],
+)
+def test_eval_says_why_there_is_no_text(
+    run: Run, story: Path, body: str, code: int, error: str | None, told: str
+) -> None:
+    done = run("eval", "the-quay", "-", "--json", stdin=body.encode())
+    assert (done.code, done.document["result"], done.document["error"]) == (code, None, error)
+    plain = run("eval", "the-quay", "-", stdin=body.encode())
+    assert (plain.code, plain.out) == (code, b"")
+    assert told in plain.err and "Traceback" not in plain.err
+
+
+def test_eval_of_a_missing_or_unreadable_file(run: Run, story: Path, tmp_path: Path) -> None:
+    missing = run("eval", "the-quay", tmp_path / "none.js")
+    assert (missing.code, "none.js: there is no such file" in missing.err) == (1, True)
+    garbled = run("eval", "the-quay", "-", stdin=b"one\n\xff")
+    assert (garbled.code, "not UTF-8 text (line 2)" in garbled.err) == (2, True)
+
+
+def test_doctor_finds_nothing_in_a_whole_story(run: Run, story: Path) -> None:
+    done = run("doctor")
+    assert (done.code, done.out) == (0, b"")
+    assert run("doctor", "the-quay", "--json").document == []
+
+
+def test_doctor_reports_file_field_and_line(run: Run, data: Path, story: Path) -> None:
+    make_story(data, "other")
+    file = write_config(story, customBlocks=[{**custom_block("cb-aaaa", ""), "role": "boss"}])
+    (story / "branches" / "main" / "fragments" / "kn-broken.json").write_text("{", encoding="utf-8")
+    done = run("doctor", "--json")
+    assert done.code == 1
+    assert all(list(item) == ["message", "file", "field", "line", "repair"] for item in done.document)
+    found = next(item for item in done.document if item["file"] == str(file))
+    assert (found["field"], found["line"]) == ("customBlocks[0].role", 6)
+    text = run("doctor")
+    assert len(text.text.splitlines()) == len(done.document) == 2
+    assert f"{file}:6 (customBlocks[0].role)" in text.text
+    assert run("doctor", "other").code == 0

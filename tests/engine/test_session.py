@@ -1,0 +1,343 @@
+"""An open agent: what its edits do, what they refuse, and that list, prompt and file always agree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.blocks.config import dump_config
+from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
+from engine.session import NAME_LIMIT, Session
+from engine.text import utf16_length
+from engine.workspace import Workspace
+from tests.engine.conftest import STORY, WRITER
+from tests.stories import config_file, custom_block, make_story
+
+
+@pytest.fixture
+def session(workspace: Workspace) -> Session:
+    return loaded(workspace)
+
+
+def loaded(workspace: Workspace, story: str = STORY) -> Session:
+    session = workspace.session(story, WRITER)
+    session.install(session.load())
+    return session
+
+
+def ids(session: Session, role: str) -> list[str]:
+    return [row.id for row in session.rows if row.role == role]
+
+
+def sent(session: Session) -> list[str]:
+    return [block.id for block in session.prompt().blocks]
+
+
+def test_nothing_is_listed_before_it_is_loaded(workspace: Workspace) -> None:
+    session = workspace.session(STORY, WRITER)
+    assert (session.rows, session.base, session.waiting) == ((), None, True)
+    with pytest.raises(WrongInput, match="nothing is loaded"):
+        session.prompt()
+
+
+def test_toggle(session: Session) -> None:
+    change = session.toggle("tools")
+    assert change is not None
+    assert change.label == "disable tools"
+    assert "tools" not in sent(session)
+    assert session.row("tools").state == "disabled"
+    assert session.toggle("tools", False) is None
+    session.toggle("tools")
+    assert session.document.config.overrides == {}
+
+
+def test_move_takes_a_place_in_the_role(session: Session) -> None:
+    before = ids(session, "user")
+    last = before[-1]
+    session.move(last, 0)
+    assert ids(session, "user") == [last, *before[:-1]]
+    assert session.move(last, 0) is None
+    assert session.move(last, -5) is None
+    session.move(last, 999)
+    assert ids(session, "user") == before
+    assert session.move(last, 999) is None
+
+
+def test_pin_order_and_take_the_pin_away(session: Session) -> None:
+    session.pin_order("prose-recent", -2.5)
+    assert ids(session, "user")[0] == "prose-recent"
+    session.pin_order("prose-recent", None)
+    assert session.document.config.overrides == {}
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(WrongInput, match=r"^order: must be a finite number$"):
+            session.pin_order("prose-recent", bad)
+
+
+def test_modes(session: Session) -> None:
+    default = session.row("story-info").default
+    session.set_mode("story-info", "append", "And more.")
+    assert session.row("story-info").content == f"{default}\nAnd more."
+    session.set_mode("story-info", "override")
+    assert session.row("story-info").content == "And more."
+    session.set_mode("story-info", None)
+    assert (session.row("story-info").content, session.text("story-info")) == (default, "And more.")
+    session.set_text("story-info", "")
+    session.set_mode("story-info", "override")
+    assert session.text("story-info") == default
+    with pytest.raises(WrongInput, match=r"^contentMode: must be 'override', 'prepend' or 'append', not \"behind\"$"):
+        session.set_mode("story-info", "behind")  # type: ignore[arg-type]
+
+
+def test_add_gives_an_id_of_its_own_and_the_place_asked_for(session: Session) -> None:
+    first = session.add("  Style ", "user", "simple", "S")
+    second = session.add("Style", "user", "simple", "S", after="story-info")
+    assert first != second
+    assert [row.name for row in session.rows if row.custom] == ["Style", "Style"]
+    user = ids(session, "user")
+    assert user[user.index("story-info") + 1] == second
+    assert user[-1] == first
+    # A row of the other role is no place in this one: it goes last.
+    third = session.add("Third", "user", "simple", after="tools")
+    assert ids(session, "user")[-1] == third
+
+
+def test_ids_stay_unique_even_when_chance_repeats_itself(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    from random import Random
+
+    import engine.session
+
+    new_id = engine.session.new_block_id
+    monkeypatch.setattr(engine.session, "new_block_id", lambda taken: new_id(taken, Random(7)))
+    made = [session.add("A", "user", "simple") for _ in range(4)] + [session.duplicate("tools") for _ in range(4)]
+    assert len(set(made)) == 8
+
+
+@pytest.mark.parametrize("name", ["", "   ", "\ufeff\n", "x" * 101, "🌊" * 51])
+def test_names_no_config_may_hold_are_refused(session: Session, name: str) -> None:
+    block = session.add("Good", "user", "simple")
+    for edit in (lambda: session.add(name, "user", "simple"), lambda: session.change(block, name=name)):
+        with pytest.raises(WrongInput) as raised:
+            edit()
+        assert "name" in str(raised.value)
+        assert "\n" not in str(raised.value)
+    assert session.row(block).name == "Good"
+
+
+def test_names_are_trimmed_and_put_on_one_line(session: Session) -> None:
+    block = session.add("\t A\nname  ", "user", "simple")
+    assert session.row(block).name == "A name"
+    session.change(block, name=" Other ")
+    assert session.row(block).name == "Other"
+    assert session.change(block, name="Other") is None
+
+
+@pytest.mark.parametrize(("role", "type"), [("assistant", "simple"), ("user", "python")])
+def test_values_that_are_none_are_refused_in_one_line(session: Session, role: Any, type: Any) -> None:
+    block = session.add("A", "user", "simple")
+    for edit in (lambda: session.add("B", role, type), lambda: session.change(block, role=role, type=type)):
+        with pytest.raises(WrongInput, match=r"^(role|type): must be .* not \"(assistant|python)\"$"):
+            edit()
+
+
+def test_duplicate(session: Session) -> None:
+    script = session.add("x" * NAME_LIMIT, "system", "script", "return ''")
+    copy = session.row(session.duplicate(script))
+    assert (copy.role, copy.type, session.text(copy.key)) == ("system", "script", "return ''")
+    assert copy.name == "x" * 95 + " copy"
+    wide = session.row(session.duplicate(session.add("🌊" * 50, "user", "simple")))
+    assert utf16_length(wide.name) <= NAME_LIMIT
+    builtin = session.row(session.duplicate("story-info"))
+    assert (builtin.type, builtin.content) == ("simple", session.row("story-info").content)
+    user = ids(session, "user")
+    assert user[user.index("story-info") + 1] == builtin.id
+
+
+def test_change_delete_and_reset(session: Session) -> None:
+    block = session.add("A", "user", "simple", "text")
+    session.change(block, role="system", type="script", order=3)
+    row = session.row(block)
+    assert (row.role, row.type, row.state) == ("system", "script", "pending")
+    assert session.waiting
+    session.toggle(block)
+    session.reset(block)
+    assert session.document.config.overrides == {}
+    session.delete(block)
+    with pytest.raises(NotFound, match=f"has no block '{block}' — blocks: instructions, tools"):
+        session.row(block)
+    session.toggle("tools")
+    session.reset()
+    assert dump_config(session.document.config)["overrides"] == {}
+    for edit in (lambda: session.delete("tools"), lambda: session.change("tools", name="T")):
+        with pytest.raises(WrongInput, match="tools is a built-in block"):
+            edit()
+
+
+def test_a_message_names_a_few_blocks_of_many(session: Session) -> None:
+    for n in range(40):
+        session.add(f"B{n}", "user", "simple")
+    with pytest.raises(NotFound, match=r"and \d+ more$"):
+        session.row("ghost")
+
+
+def test_tools(session: Session) -> None:
+    known = ("readFragments", "findFragments")
+    session.set_tool("readFragments", False, known)
+    assert session.waiting
+    with pytest.raises(StonehandError, match="tools have changed"):
+        session.prompt()
+    session.install(session.load())
+    assert not session.waiting
+    assert "readFragments" not in session.prompt().tools
+    assert "readFragments" not in session.prompt().messages[-1].content
+    with pytest.raises(NotFound, match="has no tool 'fly' — tools: readFragments, findFragments"):
+        session.set_tool("fly", True, known)
+
+
+def test_the_authors_input_asks_for_a_load(session: Session) -> None:
+    assert not session.waiting
+    session.author_input = "Let it rain."
+    assert session.waiting
+    session.install(session.load())
+    assert not session.waiting
+    assert session.prompt().input == "Let it rain."
+
+
+def test_an_invalid_file_refuses_every_edit_in_one_line(story: Path, opened: Callable[..., Workspace]) -> None:
+    file = config_file(story)
+    file.parent.mkdir()
+    file.write_text('{\n  "customBlocks": [],\n  "overrides": {"tools": {"enabled": "no"}}\n}', "utf-8")
+    data = file.read_bytes()
+    workspace = opened()
+    session = loaded(workspace)
+    for edit in (lambda: session.toggle("tools"), lambda: session.add("A", "user", "simple"), session.undo):
+        with pytest.raises(InvalidFile, match=r"generation\.writer\.json:3 \(overrides\.tools\.enabled\): must be"):
+            edit()
+    with pytest.raises(InvalidFile):
+        workspace.prompt(STORY)
+    assert workspace.save(session) is None
+    assert file.read_bytes() == data
+
+
+def test_blocks_that_share_an_id_can_be_told_apart(data: Path, opened: Callable[..., Workspace]) -> None:
+    blocks = [custom_block("cb-same", "first"), custom_block("cb-same", "second")]
+    make_story(data, configs={WRITER: {"customBlocks": blocks}})
+    session = loaded(opened())
+    assert (session.text("cb-same"), session.text("cb-same#2")) == ("first", "second")
+    session.set_text("cb-same#2", "changed")
+    session.type_text("cb-same#2", "changed more")
+    session.change("cb-same#2", name="Second")
+    assert [(b.name, b.content) for b in session.document.config.customBlocks] == [
+        ("cb-same", "first"),
+        ("Second", "changed more"),
+    ]
+    with pytest.raises(WrongInput, match="two blocks share the id cb-same"):
+        session.move("cb-same#2", 0)
+    copy = session.duplicate("cb-same#2")
+    assert session.text(copy) == "changed more"
+    session.pin_order("cb-same", 5)
+    session.delete("cb-same#2")
+    assert [block.id for block in session.document.config.customBlocks] == ["cb-same", copy]
+    assert session.text("cb-same") == "first"
+    assert session.document.config.override("cb-same").order == 5
+
+
+def test_after_an_edit_only_its_row_is_made_anew(session: Session) -> None:
+    for n in range(5):
+        session.add(f"B{n}", "user", "simple", "<@ch-bafego:short>")
+    before = {row.key: row for row in session.rows}
+    session.toggle("tools")
+    changed = [row.key for row in session.rows if row is not before[row.key]]
+    assert changed == ["tools"]
+
+
+def test_a_new_state_of_the_story_makes_rows_anew(session: Session, story: Path) -> None:
+    block = session.add("Tag", "user", "simple", "<@ch-bafego>")
+    before = session.row(block).tokens
+    file = story / "branches/main/fragments/ch-bafego.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "content": "word " * 100}), "utf-8")
+    session.install(session.load())
+    after = session.row(block).tokens
+    assert before is not None
+    assert after is not None
+    assert after > before + 50
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.sampled_from("tmMxTadcCpDrRuUs"), st.integers(0, 30), st.integers(0, 12), st.text(max_size=6)),
+    max_size=25,
+)
+
+
+def operate(session: Session, kind: str, which: int, where: int, text: str) -> None:
+    """One operation; a refusal is one clear line and changes nothing."""
+    row = session.rows[which % len(session.rows)]
+    role = ("system", "user")[where % 2]
+    known = ("readFragments", "findFragments")
+    operations: dict[str, Callable[[], object]] = {
+        "t": lambda: session.toggle(row.key),
+        "m": lambda: session.move(row.key, where),
+        "M": lambda: session.set_mode(row.key, (None, "prepend", "append", "override")[where % 4], text),
+        "x": lambda: session.set_text(row.key, text),
+        "T": lambda: session.type_text(row.key, session.text(row.key) + text),
+        "a": lambda: session.add(text, role, "simple", text, after=row.key if where % 3 else None),  # type: ignore[arg-type]
+        "d": lambda: session.duplicate(row.key),
+        "c": lambda: session.change(row.key, name=text, role=role),  # type: ignore[arg-type]
+        "C": lambda: session.change(row.key, order=where - 5),
+        "p": lambda: session.pin_order(row.key, None if where % 4 == 0 else where / 2),
+        "D": lambda: session.delete(row.key),
+        "r": lambda: session.reset(row.key),
+        "R": lambda: session.reset() if where == 0 else None,
+        "u": session.undo,
+        "U": session.redo,
+        "s": lambda: session.set_tool(known[where % 2], bool(where % 3), known),
+    }
+    before = session.document.config
+    try:
+        operations[kind]()
+    except StonehandError as refused:
+        assert len(str(refused).splitlines()) == 1
+        assert session.document.config is before
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(operations=OPERATIONS)
+def test_any_operations_keep_list_prompt_and_file_equal(
+    data: Path, state: Path, tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int, int, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("data")
+    blocks = [custom_block("cb-first", "one"), custom_block("cb-second", "two", role="system", enabled=False)]
+    story = make_story(folder, configs={WRITER: {"customBlocks": blocks, "future": {"kept": 1.5}}})
+    workspace = Workspace(folder, state=state)
+    try:
+        session = loaded(workspace)
+        for operation in operations:
+            operate(session, *operation)
+            # The list after an edit is the list that would be made from nothing.
+            fresh = workspace.session(STORY, WRITER)
+            fresh.install(session._loaded)  # type: ignore[arg-type]
+            assert session.rows == fresh.rows
+            assert len({row.key for row in session.rows}) == len(session.rows)
+        session.install(session.load())
+        prompt = session.prompt()
+        compiled = [row for row in session.rows if row.state == "compiled"]
+        assert [(row.id, row.name, row.order, row.tokens) for row in compiled] == [
+            (block.id, block.name, block.order, block.tokens) for block in prompt.blocks
+        ]
+        workspace.save_now(session)
+        assert json.loads(config_file(story).read_bytes())["future"] == {"kept": 1.5}
+        other = Workspace(folder, state=state, journal=False)
+        try:
+            again = loaded(other)
+            assert again.document.config == session.document.config
+            assert again.rows == session.rows
+            assert again.prompt() == prompt
+        finally:
+            other.close()
+    finally:
+        workspace.close()

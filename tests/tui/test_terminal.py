@@ -1,0 +1,116 @@
+"""The terminal profile and the settings made from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from engine.errors import WrongInput
+from tui.terminal import prepare_environ, profile
+
+TRUECOLOR = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+def test_a_modern_local_terminal() -> None:
+    found = profile(TRUECOLOR)
+    assert (found.remote, found.fps, found.mouse, found.kitty_keys) == (False, 60, True, True)
+    assert found.colors == 2**24 and found.theme is None and not found.cursor_blink
+
+
+@pytest.mark.parametrize("name", ["SSH_CONNECTION", "SSH_TTY"])
+def test_ssh_is_slower(name: str) -> None:
+    local, remote = profile(TRUECOLOR), profile({**TRUECOLOR, name: "10.0.0.1 1 10.0.0.2 22"})
+    assert remote.remote
+    assert remote.fps < local.fps
+    assert remote.stream_rate < local.stream_rate
+    assert remote.preview_delay > local.preview_delay
+
+
+@pytest.mark.parametrize(
+    ("environ", "colors"),
+    [
+        ({"TERM": "xterm-256color"}, 256),
+        ({"TERM": "tmux-256color", "TMUX": "x"}, 256),
+        ({"TERM": "xterm"}, 16),
+        ({"TERM": "linux"}, 16),
+        ({"TERM": "vt100"}, 8),
+        ({"TERM": "dumb", "COLORTERM": "truecolor"}, 0),
+        ({**TRUECOLOR, "NO_COLOR": "1"}, 0),
+        ({**TRUECOLOR, "NO_COLOR": ""}, 2**24),
+    ],
+)
+def test_colors(environ: dict[str, str], colors: int) -> None:
+    found = profile(environ)
+    assert found.colors == colors
+    assert found.theme == ("ansi-dark" if colors <= 16 else None)
+
+
+def test_a_light_background() -> None:
+    assert profile({"TERM": "xterm", "COLORFGBG": "0;15"}).theme == "ansi-light"
+    assert profile({"TERM": "xterm", "COLORFGBG": "15;0"}).theme == "ansi-dark"
+
+
+def test_special_terminals() -> None:
+    assert not profile({**TRUECOLOR, "LC_TERMINAL": "iTerm2"}).kitty_keys
+    assert not profile({"TERM": "linux"}).mouse
+    assert profile({**TRUECOLOR, "TMUX": "/tmp/x"}).multiplexer == "tmux"
+    assert profile({"TERM": "screen", "STY": "1.x"}).multiplexer == "screen"
+
+
+def test_the_user_decides() -> None:
+    found = profile(
+        {
+            "TERM": "linux", "LC_TERMINAL": "iTerm2", "NO_COLOR": "1", "STONEHAND_FPS": "15", "STONEHAND_BLINK": "1",
+            "STONEHAND_MOUSE": "1", "STONEHAND_KITTY_KEYS": "1", "STONEHAND_THEME": "nord",
+        }
+    )  # fmt: skip
+    assert (found.fps, found.cursor_blink, found.mouse, found.kitty_keys, found.theme) == (15, True, True, True, "nord")
+    assert profile({**TRUECOLOR, "STONEHAND_FPS": "", "STONEHAND_MOUSE": ""}) == profile(TRUECOLOR)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("STONEHAND_FPS", "fast"), ("STONEHAND_FPS", "0"), ("STONEHAND_FPS", "121"), ("STONEHAND_FPS", "٣"),
+     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_BLINK", "2"), ("STONEHAND_KITTY_KEYS", "off")],
+)  # fmt: skip
+def test_a_wrong_value_is_told(name: str, value: str) -> None:
+    with pytest.raises(WrongInput, match=f"{name} is '{value}' — set it to"):
+        profile({**TRUECOLOR, name: value})
+
+
+def test_prepare_environ() -> None:
+    environ = {**TRUECOLOR, "SSH_TTY": "/dev/pts/1", "STONEHAND_KITTY_KEYS": "0", "NO_COLOR": "1"}
+    prepare_environ(environ)
+    assert environ["TEXTUAL_FPS"] == "30"
+    assert environ["TEXTUAL_ANIMATIONS"] == "none"
+    assert environ["TEXTUAL_SMOOTH_SCROLL"] == "0"
+    assert environ["TEXTUAL_DISABLE_KITTY_KEY"] == "1"
+    assert environ["TEXTUAL_THEME"] == "ansi-dark"
+    assert environ["NO_COLOR"] == "1"
+
+
+def test_settings_of_the_user_stay() -> None:
+    environ = {**TRUECOLOR, "TEXTUAL_FPS": "7", "TEXTUAL_ANIMATIONS": "full", "TEXTUAL_THEME": "nord", "NO_COLOR": ""}
+    prepare_environ(environ)
+    assert (environ["TEXTUAL_FPS"], environ["TEXTUAL_ANIMATIONS"], environ["TEXTUAL_THEME"]) == ("7", "full", "nord")
+    assert "TEXTUAL_DISABLE_KITTY_KEY" not in environ
+    assert "NO_COLOR" not in environ, "an empty one does not count"
+
+
+def test_a_dumb_terminal_gets_few_colours() -> None:
+    environ = {"TERM": "dumb"}
+    prepare_environ(environ)
+    assert environ["TEXTUAL_COLOR_SYSTEM"] == "standard"
+
+
+def test_imports_no_textual_and_textual_obeys() -> None:
+    code = (
+        "import sys; from tui.terminal import prepare_environ; prepare_environ();"
+        "assert not any(name.split('.')[0] in ('textual', 'rich') for name in sys.modules);"
+        "from textual import constants; print(constants.MAX_FPS, constants.DISABLE_KITTY_KEY, constants.SMOOTH_SCROLL)"
+    )
+    environ = {**TRUECOLOR, "STONEHAND_FPS": "12", "LC_TERMINAL": "iTerm2", "PYTHONPATH": ":".join(sys.path)}
+    result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["12", "True", "False"], result.stderr

@@ -1,0 +1,60 @@
+"""What the full screens share: work beside the interface, and telling the user what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from textual import on
+from textual.screen import Screen, ScreenResultType
+from textual.worker import Worker, WorkerState
+
+from engine.workspace import Workspace
+from tui.actions import Place
+from tui.widgets.bars import KeyBar
+
+if TYPE_CHECKING:
+    from tui.app import StonehandApp
+
+T = TypeVar("T")
+
+
+class WorkingScreen(Screen[ScreenResultType]):
+    """A screen on a workspace. `places` names the actions that can be used on it."""
+
+    places: tuple[Place, ...] = ("app",)
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.workspace = workspace
+
+    @property
+    def stonehand(self) -> StonehandApp:
+        return cast("StonehandApp", self.app)
+
+    def begin(self, work: Coroutine[object, object, object], group: str, *, exclusive: bool = False) -> None:
+        """Run work beside the interface; an exclusive one ends what still runs of its group."""
+        self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+
+    async def wait(self, function: Callable[[], T]) -> T:
+        """Run something that may wait on an engine thread; the screen stays alive meanwhile."""
+        return await asyncio.wrap_future(self.workspace.start(function))
+
+    def say(self, text: str, *, warning: bool = False) -> None:
+        """Show a message for a few seconds in place of the keys."""
+        self.query_one(KeyBar).say(text, warning=warning)
+
+    def report(self, error: BaseException) -> None:
+        """Show a failure, for longer."""
+        self.stonehand.report(error)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Report what went wrong in the background: it must neither end the program nor pass unseen."""
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.report(event.worker.error)
+
+    @on(KeyBar.Pressed)
+    async def _key_pressed(self, message: KeyBar.Pressed) -> None:
+        runner = self if hasattr(self, f"action_{message.action.method}") else self.app
+        await runner.run_action(message.action.method)

@@ -1,0 +1,272 @@
+"""What the keys do to the block under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.blocks import Role, Row
+from engine.blocks.config import ContentMode
+from engine.document import Change, SaveState
+from engine.errors import StonehandError
+from engine.session import Session
+from tui.carry import Carry
+from tui.clipboard import copy
+from tui.screens.base import WorkingScreen
+from tui.screens.choice import ChoiceDialog
+from tui.screens.properties import PropertiesDialog
+from tui.widgets.block_list import BlockList
+from tui.widgets.inspector import Inspector
+
+
+class BlockActions(WorkingScreen[None]):
+    """The editing half of the main screen: every method is one action, or a step of one.
+
+    What it needs of the other half is declared here and defined there.
+    """
+
+    session: Session | None = None
+    carry: Carry | None = None
+
+    @property
+    def blocks(self) -> BlockList:
+        return self.query_one("#blocks", BlockList)
+
+    @property
+    def inspector(self) -> Inspector:
+        return self.query_one("#inspector", Inspector)
+
+    def show_rows(self) -> None:
+        raise NotImplementedError
+
+    def show_block(self) -> None:
+        raise NotImplementedError
+
+    def show_pane(self, pane: str) -> None:
+        raise NotImplementedError
+
+    def save_later(self) -> None:
+        raise NotImplementedError
+
+    # -- edits
+
+    def do(self, edit: Callable[[Session], Change | str | None], *, said: str = "") -> bool:
+        """Make an edit and show what came of it; True when something changed."""
+        session = self.session
+        if session is None:
+            return False
+        try:
+            change = edit(session)
+        except StonehandError as error:
+            self.say(str(error), warning=True)
+            return False
+        if change is None:
+            return False
+        self.say(said or (change.label if isinstance(change, Change) else ""))
+        self.show_rows()
+        self.save_later()
+        return True
+
+    def action_switch(self) -> None:
+        row = self.blocks.current
+        if row is not None:
+            self.do(lambda session: session.toggle(row.key))
+
+    def action_move_down(self) -> None:
+        self._move(1)
+
+    def action_move_up(self) -> None:
+        self._move(-1)
+
+    def _move(self, step: int) -> None:
+        target = self.blocks.move_target(step)
+        if self.carry is not None:
+            self.carry_on(step)
+        elif target is not None:
+            self.do(lambda session: session.move(*target))
+
+    def action_undo(self) -> None:
+        if not self.do(lambda session: session.undo()):
+            self.say("nothing to undo")
+
+    def action_redo(self) -> None:
+        if not self.do(lambda session: session.redo()):
+            self.say("nothing to redo")
+
+    # -- carrying: the list shows where the block would go; nothing is edited before it is dropped
+
+    def action_carry(self) -> None:
+        row, session = self.blocks.current, self.session
+        if self.carry is not None:
+            self.drop()
+        elif row is not None and session is not None:
+            self.carry = Carry.pick_up(session.rows, row)
+            self.blocks.carry = row.key
+            self.say("carrying: j and k move it, enter drops it, escape puts it back")
+
+    def carry_on(self, step: int) -> None:
+        """Move the carried block on in the list that is shown."""
+        target = self.blocks.move_target(step)
+        if target is not None and self.session is not None:
+            self.carry = Carry(*target)
+            self.blocks.set_rows(self.carry.shown(self.session.rows))
+
+    def drop(self) -> None:
+        """Make the move."""
+        carry, self.carry = self.carry, None
+        self.blocks.carry = None
+        if carry is not None and not self.do(lambda session: session.move(carry.key, carry.index)):
+            self.show_rows()
+
+    def put_back(self) -> None:
+        """End carrying without a move."""
+        self.carry = None
+        self.blocks.carry = None
+        self.say("put back")
+        self.show_rows()
+
+    # -- content modes
+
+    def action_mode_none(self) -> None:
+        self.set_mode(None)
+
+    def action_mode_before(self) -> None:
+        self.set_mode("prepend")
+
+    def action_mode_after(self) -> None:
+        self.set_mode("append")
+
+    def action_mode_override(self) -> None:
+        self.set_mode("override")
+
+    def set_mode(self, mode: ContentMode | None) -> None:
+        """Choose what the user's text does to the block, and go on to the text."""
+        row = self.blocks.current
+        if row is None:
+            return
+        if row.custom:
+            self.say("content modes are for built-in blocks; a custom block has its own text", warning=True)
+            return
+        self.do(lambda session: session.set_mode(row.key, mode))
+        if mode is not None:
+            self.show_pane("inspector")
+            self.inspector.focus_text()
+
+    # -- custom blocks
+
+    def action_add(self) -> None:
+        row = self.blocks.current
+        role: Role = row.role if row is not None else "user"
+
+        def done(values: PropertiesDialog.Values | None) -> None:
+            if values is not None:
+                behind = row.key if row is not None and row.role == values.role else None
+                self._add(
+                    lambda session: session.add(values.name, values.role, values.type, after=behind),
+                    f"added {values.name}",
+                )
+
+        self.app.push_screen(PropertiesDialog("Add a block", role=role), done)
+
+    def action_duplicate(self) -> None:
+        row = self.blocks.current
+        if row is not None:
+            self._add(lambda session: session.duplicate(row.key), f"duplicated {row.name}")
+
+    def _add(self, add: Callable[[Session], str], said: str) -> None:
+        made: list[str] = []
+
+        def edit(session: Session) -> str:
+            made.append(add(session))
+            return made[0]
+
+        if self.do(edit, said=said):
+            self.blocks.filter = ""
+            self.blocks.key = made[0]
+            self.show_block()
+            self.show_pane("inspector")
+            self.inspector.focus_text()
+
+    def action_properties(self) -> None:
+        row, session = self.blocks.current, self.session
+        if row is None or session is None:
+            return
+        block = session.document.config.custom(row.id) if row.custom else None
+        if block is None:
+            self.say(f"{row.name} is a built-in block: it keeps its name and role; J and K move it", warning=True)
+            return
+
+        def done(values: PropertiesDialog.Values | None) -> None:
+            if values is not None:
+                self.do(
+                    lambda session: session.change(
+                        row.key, name=values.name, role=values.role, type=values.type, order=values.order
+                    )
+                )
+
+        dialog = PropertiesDialog(
+            "Change the block", name=block.name, role=block.role, type=block.type, order=block.order
+        )
+        self.app.push_screen(dialog, done)
+
+    def action_delete(self) -> None:
+        row = self.blocks.current
+        if row is not None:
+            self.do(lambda session: session.delete(row.key), said=f"deleted {row.name}; undo brings it back")
+
+    def action_reset(self) -> None:
+        session, row = self.session, self.blocks.current
+        if session is None:
+            return
+        if session.document.state is SaveState.INVALID:
+            self._ask_reset_invalid(session)
+            return
+
+        def done(key: str | None) -> None:
+            if key == "b" and row is not None:
+                self.do(lambda session: session.reset(row.key))
+            elif key == "a":
+                self.do(lambda session: session.reset())
+
+        choices = [("b", f"this block ({row.name})")] if row is not None else []
+        choices += [("a", "the whole agent: its blocks, texts, order and tools"), ("escape", "nothing")]
+        self.app.push_screen(ChoiceDialog("Reset to default", "Undo brings it back.", choices), done)
+
+    def _ask_reset_invalid(self, session: Session) -> None:
+        def done(key: str | None) -> None:
+            if key == "r":
+                self.do(lambda session: f"reset; the old file is kept as {session.document.reset_invalid().name}")
+
+        self.app.push_screen(
+            ChoiceDialog(
+                "Reset the invalid file?",
+                f"{session.document.file.name} becomes the empty config; a copy of it is kept beside it.",
+                [("r", "reset, keep a copy"), ("escape", "leave it alone")],
+            ),
+            done,
+        )
+
+    # -- texts
+
+    def action_copy(self) -> None:
+        row, session = self.blocks.current, self.session
+        if row is not None and session is not None:
+            text = session.text(row.id) if row.custom else row.content
+            self.say(copy(self.app, text or "").message)
+
+    def action_edit(self) -> None:
+        if self.carry is not None:
+            self.drop()
+            return
+        row = self.blocks.current
+        if row is None:
+            return
+        self.show_pane("inspector")
+        if not self.inspector.focus_text():
+            self.say("choose what your text does: b before the default, f after it, o instead of it")
+
+    def external_text(self, row: Row) -> str | None:
+        """The text of a row for the user's own editor; None, with a hint, when it has none."""
+        if self.session is None or (not row.custom and row.mode is None):
+            self.say("choose a content mode first: b, f or o", warning=True)
+            return None
+        return self.session.text(row.id)
