@@ -71,13 +71,20 @@ def install_sample(data: Path) -> None:
                     raise
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    except OSError as error:  # shutil's own error holds a list of many
-        reason = error.strerror or "files can't be copied"
+    except OSError as error:
+        reason = _reason(error)
         raise StonehandError(
             f"the sample library can't be put here: {reason[:1].lower()}{reason[1:]}",
             file=data,
             repair=f"name another data folder with --data or {DATA_VARIABLE}",
         ) from None
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        # A list of source, target and reason of every file; the reasons are the text of an OSError.
+        return str(error.args[0][0][2]).partition("] ")[2].partition(":")[0] or "files can't be copied"
+    return error.strerror or str(error)
 
 
 def _given(folder: Path, why: str = "") -> Path:

@@ -26,7 +26,7 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
-from engine.runs import Run, RunView, Saved, list_logs, read_log, save_passage
+from engine.runs import Run, RunView, Saved, UnkeptPassages, list_logs, read_log, save_passage
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -41,6 +41,8 @@ KEPT_RESULTS = 200
 """Script results kept per base: bodies typed or undone to."""
 PASSING = ("cancelled", "engine")
 """Kinds of script results that are not kept: the script has not run, or not to its end."""
+RECORDED_EVERY = 1.0
+"""Seconds between two writes of a passage that is arriving."""
 
 _T = TypeVar("_T")
 
@@ -115,8 +117,8 @@ class Workspace:
 
     Methods that return a job or a `Future` work on the engine's threads; the others read or compute at once, on the
     caller's. Opening a story writes nothing. `watch` follows changes of the open stories, so that an unchanged story
-    costs no disk access; without it every call looks at the files' stamps. Without `journal`, unsaved edits are neither
-    recorded nor recovered: an open editor's are then its own. What goes wrong is a `StonehandError`.
+    costs no disk access; without it every call looks at the files' stamps. Without `journal`, neither unsaved edits nor
+    passages are recorded or recovered: an open editor's are then its own. What goes wrong is a `StonehandError`.
     """
 
     def __init__(self, data: Path, *, state: Path | None = None, watch: bool = False, journal: bool = True) -> None:
@@ -132,6 +134,7 @@ class Workspace:
         self._saves: dict[Document, SaveJob] = {}
         self._bases: dict[tuple[object, ...], tuple[Base, dict[str, ScriptResult]]] = {}
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
+        self._unkept = UnkeptPassages(self.state / "passages")
         self._keeping = threading.Lock()
         self._closed = False
         self._watch = watch
@@ -359,8 +362,14 @@ class Workspace:
         raise NotFound(f"there is no provider {provider!r}", repair="use rehearsal, or replay:<log id>")
 
     def generate(self, run: Run) -> concurrent.futures.Future[RunView]:
-        """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`."""
-        return self._runtime.submit(run.stream())
+        """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`.
+
+        Its text is also written to the state folder as it arrives, until `keep` or `discard` says what becomes of it.
+        """
+        stream = self._runtime.submit(run.stream())
+        if self._journalled:
+            self._runtime.submit(self._record(run, stream))
+        return stream
 
     def keep(self, run: Run) -> Saved:
         """Save a finished run's passage to the story and branch it was made for; once, however often it is asked.
@@ -370,7 +379,17 @@ class Workspace:
         with self._keeping:
             if run not in self._kept:
                 self._kept[run] = save_passage(self.story(run.prompt.story), run.prompt, run.view(), run.thoughts)
+                self._unkept.forget(run)
             return self._kept[run]
+
+    def discard(self, run: Run) -> None:
+        """Forget a passage that is not wanted; a run in progress is stopped."""
+        run.stop()
+        self._unkept.forget(run)
+
+    def left_passages(self) -> list[Path]:
+        """Texts of passages that were neither kept nor discarded when their program ended; each is told of once."""
+        return self._unkept.take_left() if self._journalled else []
 
     # -- fragments and health
 
@@ -390,6 +409,14 @@ class Workspace:
         """Have `listener(story id, files)` called, on the engine's thread, when files of an open story change."""
         self._listeners.append(listener)
 
+    def flush(self) -> None:
+        """Bring unsaved edits to the journal and open passages to disk, at once; for a program that is being ended.
+
+        Thread-safe, and waits for no file of a story.
+        """
+        self.journal.flush()
+        self._unkept.flush()
+
     def close(self) -> None:
         """Stop what runs, finish what is being written, end the threads. A second time it does nothing."""
         with self._lock:
@@ -399,6 +426,7 @@ class Workspace:
             scripts.close()
         self._runtime.close()
         self.journal.close()
+        self._unkept.close()
 
     # -- inside
 
@@ -456,6 +484,15 @@ class Workspace:
             while len(known) > KEPT_RESULTS:
                 known.pop(next(iter(known)))
             return {body: known[body] for body in results if body in known}
+
+    async def _record(self, run: Run, stream: concurrent.futures.Future[RunView]) -> None:
+        end = asyncio.wrap_future(stream)
+        ended = False
+        while not ended:
+            await asyncio.wait({end}, timeout=RECORDED_EVERY)
+            ended = end.done()
+            with suppress(RuntimeError):  # the program is closing, and writes the rest itself
+                await asyncio.wrap_future(self._runtime.call(self._unkept.write, run))
 
     async def _follow(self, folder: StoryFolder) -> None:
         from watchfiles import awatch

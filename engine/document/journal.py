@@ -160,6 +160,8 @@ class Journal:
         self._thread: threading.Thread | None = None
         # Reentrant: a signal handler may flush while the thread it interrupts is handing an edit over.
         self._lock = threading.RLock()
+        self._closed = False
+        self._claiming = threading.Lock()
         self._heads: dict[Path, _Head] = {}
         self._whole: set[Path] = set()
         """Documents whose journal can be appended to; that of any other is written anew."""
@@ -193,13 +195,17 @@ class Journal:
         return done.wait(timeout)
 
     def close(self) -> None:
-        """Write what is waiting, end the thread, and leave unsaved edits to the next session."""
+        """Write what is waiting, end the thread, and leave unsaved edits to the next session.
+
+        What is recorded later is written at once, on the caller's thread.
+        """
         with self._lock:
+            self._closed = True
             thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
             thread.join(2.0)
-        with self._lock:
+        with self._claiming:
             lease, self._lease = self._lease, None
             if lease is not None:
                 lease.release()
@@ -223,10 +229,9 @@ class Journal:
         if found is None:
             return None
         head, config, whole = found
-        with self._lock:
-            self._heads[file] = head
-            if whole:
-                self._whole.add(file)
+        self._heads[file] = head
+        if whole:
+            self._whole.add(file)
         return Recovered(config, head.base, head.saved == digest(saved))
 
     # -- whose is what
@@ -265,7 +270,7 @@ class Journal:
         """Say that this process lives, before it has a journal."""
         from filelock import FileLock
 
-        with self._lock:
+        with self._claiming:
             if self._lease is None:
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 lease = FileLock(self._folder / f"{self._owner}.lock", timeout=0, mode=0o600, thread_local=False)
@@ -276,6 +281,9 @@ class Journal:
 
     def _put(self, job: Callable[[], None]) -> None:
         with self._lock:
+            if self._closed:
+                self._do(job)
+                return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
                 self._thread.start()
@@ -283,11 +291,14 @@ class Journal:
 
     def _run(self) -> None:
         while (job := self._queue.get()) is not None:
-            try:
-                job()
-            except Exception as error:  # whatever it is, the next edits must still be recorded
-                reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-                self.failure = f"unsaved edits can't be journalled: {reason}"
+            self._do(job)
+
+    def _do(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except Exception as error:  # whatever it is, the next edits must still be recorded
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self.failure = f"unsaved edits can't be journalled: {reason}"
 
     def _restart(self, file: Path, head: _Head, config: BlockConfig) -> None:
         """Write a journal anew, in one step: edits recorded before are never missing for a moment."""

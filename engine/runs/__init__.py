@@ -3,5 +3,15 @@
 from engine.runs.log import generation_log, list_logs, read_log
 from engine.runs.run import Run, RunView
 from engine.runs.save import Saved, save_passage
+from engine.runs.unkept import UnkeptPassages
 
-__all__ = ["Run", "RunView", "Saved", "generation_log", "list_logs", "read_log", "save_passage"]
+__all__ = [
+    "Run",
+    "RunView",
+    "Saved",
+    "UnkeptPassages",
+    "generation_log",
+    "list_logs",
+    "read_log",
+    "save_passage",
+]

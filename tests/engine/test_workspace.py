@@ -100,7 +100,9 @@ def test_ids_in_files_never_lead_out_of_the_story(story: Path, opened: Open) -> 
         with pytest.raises(NotFound):
             workspace.session(STORY, WRITER, branch)
     assert "kn-odd123" in {item.id for item in workspace.fragments(STORY)}
-    run = Run(workspace.prompt(STORY, author_input="Go."), workspace.wire(workspace.prompt(STORY), words_per_second=0))
+    run = Run(
+        workspace.prompt(STORY, author_input="Go."), workspace.wire(workspace.prompt(STORY), words_per_second=0)
+    )
     workspace.generate(run).result(20)
     workspace.keep(run)
     made = {name for name in tree(story.parents[2]) if name not in before}
@@ -340,7 +342,9 @@ def test_opening_and_reading_writes_nothing(data: Path, opened: Open) -> None:
 
 def test_the_first_save_gives_an_old_story_its_branches(data: Path, opened: Open) -> None:
     prewriter = "generation.prewriter"
-    story = make_story(data, legacy=True, configs={WRITER: {"blockOrder": ["tools"]}, prewriter: {"disabledTools": ["a"]}})
+    story = make_story(
+        data, legacy=True, configs={WRITER: {"blockOrder": ["tools"]}, prewriter: {"disabledTools": ["a"]}}
+    )
     contents = {name: content for name, (content, _) in tree(story).items() if name != "meta.json"}
     workspace = opened()
     session = loaded(workspace)
@@ -370,7 +374,9 @@ def test_unsaved_edits_of_an_old_story_are_found_after_another_program_gave_it_b
     one = opened()
     loaded(one).toggle("tools")
     one.close()
-    opened(journal=False).edit(STORY, "generation.prewriter", None, lambda session: session.set_tool("a", False, ("a",)))
+    opened(journal=False).edit(
+        STORY, "generation.prewriter", None, lambda session: session.set_tool("a", False, ("a",))
+    )
     assert config_file(story).exists()
     session = loaded(opened())
     assert session.document.recovered
@@ -403,7 +409,9 @@ def disk_accesses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         yield seen
 
 
-def test_the_counter_of_disk_accesses_counts(story: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_counter_of_disk_accesses_counts(
+    story: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace.base(STORY, WRITER)
     with disk_accesses(monkeypatch) as seen:
         workspace.base(STORY, WRITER)

@@ -242,7 +242,8 @@ def test_a_conflict_that_goes_away_is_none(file: Path) -> None:
 def test_an_invalid_file_is_reported_with_its_line_and_left_alone(file: Path) -> None:
     write(
         file,
-        b'{\n "customBlocks": [\n  {"id": "cb-aaaa", "name": "N", "role": "assistant",\n   "type": "simple", "content": ""}\n ]\n}',
+        b'{\n "customBlocks": [\n  {"id": "cb-aaaa", "name": "N", "role": "assistant",\n'
+        b'   "type": "simple", "content": ""}\n ]\n}',
     )
     data = file.read_bytes()
     document = Document(file)
