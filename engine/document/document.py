@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 
 from engine import disk
@@ -59,13 +60,22 @@ class Change:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
 class Pending:
-    """A snapshot to be written: the bytes (None: no file), and those the file must still have."""
+    """A snapshot to be written: `data` (None: no file), and the bytes `expected` of the file it replaces.
 
-    revision: int
-    data: bytes | None
-    expected: bytes | None
+    The bytes are made when first asked for, on the thread that writes: for a large config that takes longer than a
+    frame.
+    """
+
+    def __init__(self, revision: int, state: _State, expected: bytes | None) -> None:
+        self.revision = revision
+        self.config = state.config
+        self.expected = expected
+        self._state = state
+
+    @cached_property
+    def data(self) -> bytes | None:
+        return self._state.bytes()
 
 
 class Document:
@@ -202,12 +212,14 @@ class Document:
         """
         if self.state is not SaveState.UNSAVED:
             return None
+        if self._in_flight and self._in_flight[-1].revision == self.revision:
+            return None
         last = self._in_flight[-1].data if self._in_flight else self._saved
-        pending = Pending(self.revision, self._now.bytes(), last)
-        if pending.data == pending.expected:
+        if self._now.from_file and self._now.data == last:
             if not self._in_flight:
                 self._clean()
             return None
+        pending = Pending(self.revision, self._now, last)
         self._in_flight.append(pending)
         return pending
 
@@ -217,6 +229,8 @@ class Document:
         Raises `Conflict` when the file is not what was loaded.
         """
         file = file or self.file
+        if pending.data == pending.expected:
+            return
         if pending.data is not None:
             disk.write_atomic(file, pending.data, expected=pending.expected)
         elif pending.expected is not None:
@@ -229,7 +243,7 @@ class Document:
         self.file = file or self.file
         del self._in_flight[: self._in_flight.index(pending) + 1]
         self._saved = pending.data
-        self._base = EMPTY if pending.data is None else parse_config(disk.parse_json(pending.data, self.file))
+        self._base = pending.config
         if pending.revision == self.revision:
             self._clean()
         elif self.state is SaveState.UNSAVED:
