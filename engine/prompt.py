@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from engine.agents import AgentDefinition, AgentInput
 from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_evaluated
-from engine.blocks.arrange import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
-from engine.blocks.compile import Message, compile_blocks
+from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, CustomBlock
+from engine.blocks.rows import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.tags import TAG, Resolver, expand_tags
 from engine.context import ContextState, build_context, resolver, script_fields
 from engine.errors import StonehandError
@@ -57,17 +58,42 @@ class Base:
         return estimate_tokens(self.expand(text))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PromptBlock:
-    """A block as it was sent: `content` with fragment tags expanded, `tokens` including its marker line."""
+    """A block as it was sent: a span of a message."""
 
-    id: str
-    name: str
-    role: Role
-    order: Number
-    source: str
-    content: str
-    tokens: int
+    message: Message = field(repr=False)
+    span: Span
+
+    @property
+    def id(self) -> str:
+        return self.span.block.id
+
+    @property
+    def name(self) -> str:
+        return self.span.block.name or self.span.block.id
+
+    @property
+    def role(self) -> Role:
+        return self.span.block.role
+
+    @property
+    def order(self) -> Number:
+        return self.span.block.order
+
+    @property
+    def source(self) -> str:
+        return self.span.block.source
+
+    @property
+    def content(self) -> str:
+        """Its text without the marker line, fragment tags expanded."""
+        return self.message.content[self.span.content_start : self.span.content_end]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated tokens, marker line included; worked out when first asked for."""
+        return estimate_tokens(self.message.content[self.span.start : self.span.content_end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +108,7 @@ class Tokens:
         return self.system + self.user
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     """What an agent is sent, exactly."""
 
@@ -91,12 +117,21 @@ class Prompt:
     branch: str
     input: str
     messages: tuple[Message, ...]
-    blocks: tuple[PromptBlock, ...]
     tools: tuple[str, ...]
     warnings: tuple[str, ...]
-    tokens: Tokens
     context_ids: tuple[str, ...] = ()
     """Ids of the fragments the agent has in full, as a generation records them (spec, section 3.6)."""
+
+    @cached_property
+    def blocks(self) -> tuple[PromptBlock, ...]:
+        """The blocks in the order they are sent."""
+        return tuple(PromptBlock(message, span) for message in self.messages for span in message.spans)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The sum over the blocks; worked out when first asked for, since a prompt that is only sent needs none."""
+        sums = {role: sum(block.tokens for block in self.blocks if block.role == role) for role in ROLES}
+        return Tokens(sums["system"], sums["user"])
 
 
 def build_base(agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig) -> Base:
@@ -196,17 +231,6 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
     _refuse_unevaluated(config, scripts)
     blocks = apply_config(base.blocks, config, scripts)
     messages = compile_blocks(blocks, base.expand)
-    sent: list[PromptBlock] = []
-    totals: dict[Role, int] = dict.fromkeys(ROLES, 0)
-    for message in messages:
-        for span in message.spans:
-            block = span.block
-            tokens = estimate_tokens(message.content[span.start : span.content_end])
-            totals[message.role] += tokens
-            content = message.content[span.content_start : span.content_end]
-            sent.append(
-                PromptBlock(block.id, block.name or block.id, block.role, block.order, block.source, content, tokens)
-            )
     disabled = set(config.disabledTools)
     return Prompt(
         agent=base.agent.name,
@@ -214,10 +238,8 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
         branch=base.snapshot.branch,
         input=base.state.author_input,
         messages=messages,
-        blocks=tuple(sent),
         tools=tuple(tool for tool in base.agent.tools if tool not in disabled),
         warnings=tuple(_warnings(base, config, scripts, blocks)),
-        tokens=Tokens(totals["system"], totals["user"]),
         context_ids=context_ids(base.state),
     )
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
-from engine.blocks.arrange import Row, RowMemo
 from engine.blocks.block import Number, Role
 from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
+from engine.blocks.rows import Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated

@@ -1,20 +1,46 @@
-"""Blocks: the pieces of a prompt, the config that changes them, and how they compile. Pure, no story, no I/O."""
+"""Blocks: the pieces of a prompt, the config that changes them, and how they compile. Pure, no story, no I/O.
 
-from engine.blocks.apply import ScriptResult, apply_config
-from engine.blocks.arrange import BlockSlot, Row, arrange
-from engine.blocks.block import (
-    ContextBlock,
-    Role,
-    find_block,
-    insert_block_after,
-    insert_block_before,
-    remove_block,
-    reorder_block,
-    replace_block_content,
-)
-from engine.blocks.compile import Message, Span, compile_blocks
-from engine.blocks.config import BlockConfig, BlockOverride, CustomBlock
-from engine.blocks.tags import expand_tags
+Names are loaded when first used: the config's models take longer to import than an editor may take to appear.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.blocks.apply import ScriptResult, apply_config
+    from engine.blocks.block import (
+        ContextBlock,
+        Role,
+        find_block,
+        insert_block_after,
+        insert_block_before,
+        remove_block,
+        reorder_block,
+        replace_block_content,
+    )
+    from engine.blocks.compile import Message, Span, compile_blocks
+    from engine.blocks.config import BlockConfig, BlockOverride, CustomBlock
+    from engine.blocks.rows import BlockSlot, Row, arrange
+    from engine.blocks.tags import expand_tags
+
+_HOMES = {
+    "apply": ("ScriptResult", "apply_config"),
+    "rows": ("BlockSlot", "Row", "arrange"),
+    "block": (
+        "ContextBlock",
+        "Role",
+        "find_block",
+        "insert_block_after",
+        "insert_block_before",
+        "remove_block",
+        "reorder_block",
+        "replace_block_content",
+    ),
+    "compile": ("Message", "Span", "compile_blocks"),
+    "config": ("BlockConfig", "BlockOverride", "CustomBlock"),
+    "tags": ("expand_tags",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BlockConfig",
@@ -38,3 +64,10 @@ __all__ = [
     "reorder_block",
     "replace_block_content",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'engine.blocks' has no attribute {name!r}")
+    return getattr(import_module(f"engine.blocks.{home}"), name)

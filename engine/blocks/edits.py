@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.blocks.arrange import Row
 from engine.blocks.block import ROLES, Number, Role
 from engine.blocks.config import (
     BlockConfig,
@@ -21,6 +20,7 @@ from engine.blocks.config import (
     dump_config,
     parse_config,
 )
+from engine.blocks.rows import Row
 
 _UNSET: Any = object()
 

@@ -30,17 +30,14 @@ def measure(names: Sequence[str], bench: Bench, show: Callable[[Measurement], No
         wanted = [name for name in names if bench_name.startswith(name) or name.startswith(bench_name)]
         if names and not wanted:
             continue
-        lines = iter(run(bench))
-        while True:
-            try:
-                line = next(lines, None)
-            except Exception as error:
-                line = failed(bench_name, error)
-            if line is None:
-                break
-            if not names or line.name.startswith(tuple(wanted)) or math.isnan(line.value):
-                results.append(line)
-                show(line)
+        try:
+            for line in run(bench):
+                if not names or line.name.startswith(tuple(wanted)):
+                    results.append(line)
+                    show(line)
+        except Exception as error:
+            results.append(failed(bench_name, error))
+            show(results[-1])
     return results
 
 

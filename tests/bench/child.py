@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -64,7 +63,6 @@ def bare() -> None:
 def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
     """Run the editor on `data`, with a wire that streams a long passage at a pace of its own."""
     from engine.models.wire.base import Wire
-    from engine.models.wire.pacing import paced, pieces_of
     from engine.prompt import Prompt
     from engine.workspace import Workspace
     from tests.bench.terminal import StreamingWire

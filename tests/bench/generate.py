@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,18 @@ from engine.disk import dump_json
 LONG_AGO = 1_700_000_000_000_000_123
 """Time of every file (ns): well past, so that its stamp can be trusted."""
 
-_COMMON = (
-    "the a of and to in that it was her his with for on at by from as not but they she he had were said one all there "
-    "when which would could into over then time water harbour lamp stair tide house letter winter captain window stone "
-    "rope hand door night morning bell keeper silence garden road quiet salt wind shoulder market paper glass "
-    "Ines Marek Oda remembered turned opened carried listened answered waited counted walked slowly against before "
-    "under between nothing something never always almost perhaps again"
-).split()
-_SYLLABLES = "ab an ar bel cor den dis el en er fal for gar hal im in ken lan lor mar mon nel or pel ran ris sal sel ten tor un ver wen".split()
+_COMMON_TEXT = """
+the a of and to in that it was her his with for on at by from as not but they she he had were said one all there when
+which would could into over then time water harbour lamp stair tide house letter winter captain window stone rope hand
+door night morning bell keeper silence garden road quiet salt wind shoulder market paper glass Ines Marek Oda remembered
+turned opened carried listened answered waited counted walked slowly against before under between nothing something
+never always almost perhaps again
+"""
+_SYLLABLE_TEXT = """
+ab an ar bel cor den dis el en er fal for gar hal im in ken lan lor mar mon nel or pel ran ris sal sel ten tor un ver
+"""
+_COMMON = _COMMON_TEXT.split()
+_SYLLABLES = _SYLLABLE_TEXT.split()
 _ENDINGS = ("", "", "s", "ed", "ing", "er", "ly", "ness")
 _RARE = [a + b + end for a in _SYLLABLES for b in _SYLLABLES for end in _ENDINGS]
 _SHARE_OF_RARE = 0.2
@@ -176,8 +181,8 @@ class _Story:
         return _text(self._chance, shortest, longest)
 
     def _moment(self) -> str:
-        minutes = self._made
-        return f"2026-{1 + minutes // 40_000:02}-{1 + minutes // 1_440 % 28:02}T{minutes // 60 % 24:02}:{minutes % 60:02}:00.000Z"
+        moment = datetime(2026, 1, 1) + timedelta(minutes=self._made)
+        return f"{moment.isoformat(timespec='milliseconds')}Z"
 
     @staticmethod
     def _json(file: Path, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -159,7 +160,15 @@ class Bench:
 
     def rounds(self, wanted: int) -> int:
         """How often to measure."""
-        return min(wanted, 2) if self.quick else wanted
+        return 1 if self.quick else wanted
+
+    def keys(self, wanted: int) -> int:
+        """How many keys to press."""
+        return min(wanted, 3) if self.quick else wanted
+
+    def seconds(self, wanted: float) -> float:
+        """How long to wait or to watch."""
+        return min(wanted, 0.3) if self.quick else wanted
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -175,20 +184,31 @@ class Bench:
             self._stories[key] = data
         return self._stories[key]
 
+    def copy(self, data: Path) -> Path:
+        """A copy of a data folder, for an editor that changes it."""
+        copied = Path(tempfile.mkdtemp(prefix="copy-", dir=self.folder)) / data.name
+        shutil.copytree(data, copied)
+        return copied
+
     def state(self) -> Path:
         """A fresh folder for the program's own files."""
         return Path(tempfile.mkdtemp(prefix="state-", dir=self.folder))
 
-    def environment(self) -> dict[str, str]:
-        """The environment for a child process, away from the user's own files."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("STONEHAND")}
-        return {**kept, "STONEHAND_STATE": str(self.state()), "PYTHONPATH": str(ROOT)}
+    def variables(self) -> dict[str, str]:
+        """Environment variables for a child process: files of its own, and compiled modules as after an installation.
 
-    def run(self, argv: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
+        The first process that uses a module compiles it, so each measurement begins with a run that does not count.
+        """
+        own = {"STONEHAND_STATE": str(self.state())}
+        if self.quick or not sys.dont_write_bytecode:
+            return own
+        return own | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(self.folder / "pycache")}
+
+    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
         """Run a Python command (`-m …`, `-c …`) to its end. Raises `RuntimeError` with its last line when it fails."""
-        done = subprocess.run(
-            [sys.executable, *argv], env=self.environment() | more, capture_output=True, text=True, timeout=120
-        )
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("STONEHAND")}
+        env = {**kept, **self.variables(), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, *argv], env=env, capture_output=True, text=True, timeout=120)
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no message"]
             raise RuntimeError(f"{' '.join(argv)[:60]} ended with {done.returncode}: {lines[-1]}")

@@ -24,7 +24,6 @@ from tests.bench.generate import prose
 from tests.bench.measure import Bench, Measurement, Samples, Target, Topic, in_turns, peak_memory
 from tests.tui.pty.harness import PtyApp
 
-KEYS = 60
 QUIET = 0.08
 """Seconds of silence after which the answer to a key counts as whole."""
 FRAME = 16
@@ -44,10 +43,16 @@ def _command(data: Path) -> list[str]:
 @contextmanager
 def _editor(bench: Bench, argv: Sequence[str], **env: str) -> Iterator[PtyApp]:
     """The editor with its rows shown and nothing left to do."""
-    with PtyApp(argv, env={"STONEHAND_STATE": str(bench.state()), **env}) as app:
+    with PtyApp(argv, env={**bench.variables(), **env}) as app:
         app.wait_for(FIRST_ROW, 60)
-        app.drain(1.0, 1.0, 60)
+        settle(app, bench)
         yield app
+
+
+def settle(app: PtyApp, bench: Bench) -> int:
+    """Wait until nothing follows any more (saves, previews, what waits for a pause); the bytes that came meanwhile."""
+    pause = bench.seconds(1.5)
+    return app.drain(pause, pause, 60).size
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,10 @@ class Typed:
     answered: float
 
 
-def _type(app: PtyApp, keys: Iterable[bytes], pause: float = QUIET) -> Typed:
+def _type(app: PtyApp, bench: Bench, keys: Iterable[bytes], pause: float = QUIET) -> Typed:
     before = app.cpu()
     responses = [app.press(key, pause, 0.5) for key in keys]
-    after = app.drain(1.5, 1.5)
-    total = sum(response.size for response in responses) + after.size
+    total = sum(response.size for response in responses) + settle(app, bench)
     return Typed(
         (app.cpu() - before) * 1000 / len(responses),
         total / len(responses),
@@ -88,11 +92,16 @@ def _list_bench(name: str, key: bytes) -> Callable[[Bench], Iterable[Measurement
         lengths = (10, 20) if bench.quick else (100, 1_000)
         costs: list[float] = []
         for length in lengths:
-            with _editor(bench, _command(bench.data(bench.sizes[0], length))) as app:
+            with _editor(bench, _command(bench.copy(bench.data(bench.sizes[0], length)))) as app:
                 app.press(key, 0.5, 0.5)
-                typed = _type(app, [key] * (4 if bench.quick else KEYS))
+                settle(app, bench)
+                typed = _type(app, bench, [key] * bench.keys(60))
+                rested = _type(app, bench, [key] * bench.keys(8), bench.seconds(0.8))
             costs.append(typed.milliseconds)
             yield from _lines(f"{name}.{length}", typed, 1024)
+        note = "with a rest after each key, so that the inspector follows and edits are saved"
+        yield Measurement(f"{name}.rested.cpu", rested.milliseconds, "ms/key", note=note)
+        yield Measurement(f"{name}.rested.bytes", rested.bytes, "B/key", note=note)
         longer = Samples([costs[1]], [max(costs[0], 0.01)])
         note = f"{lengths[1]} rows against {lengths[0]}: independent of the length"
         yield longer.measurement(f"{name}.length", "ms/key", limit=1.3, note=note)
@@ -106,27 +115,29 @@ def _list_bench(name: str, key: bytes) -> Callable[[Bench], Iterable[Measurement
 
 def _typing(bench: Bench, name: str, row: int, text: bytes, **env: str) -> Iterable[Measurement]:
     """Keys typed into the text of the row that many steps below the first."""
-    keys = [bytes([char]) for char in islice(cycle(text), 4 if bench.quick else KEYS)]
-    data = bench.data(bench.sizes[0], 20, script=True)
+    keys = [bytes([char]) for char in islice(cycle(text), bench.keys(60))]
+    data = bench.copy(bench.data(bench.sizes[0], 20, script=True))
     plain = "STONEHAND_DIFF" in env
     with _editor(bench, _command(data), **env) as app:
         for _ in range(row):
             app.press(DOWN)
         app.press(EDIT, 0.5)
-        app.drain(1.5, 1.5)
+        settle(app, bench)
         app.press(keys[0], 0.5)
-        typed = _type(app, keys)
-        if keys[0].decode() * 2 not in app.screen():
+        settle(app, bench)
+        typed = _type(app, bench, keys)
+        if (keys[0] * 2 + keys[1]).decode() not in app.screen():
             raise RuntimeError("what was typed is not on the screen")
         yield from _lines(f"{name}.{'plain' if plain else 'diff'}", typed, 2500 if plain else 600)
 
 
-def typing(bench: Bench) -> Iterable[Measurement]:
-    """Typing into a text block and into a script block, with the span diff and without."""
-    text, script = b"the tide came in and ", b"words + count; "
-    for env in ({}, {"STONEHAND_DIFF": "0"}):
-        yield from _typing(bench, "typing.text", ROWS_ABOVE_CUSTOM + 1, text, **env)
-        yield from _typing(bench, "typing.script", ROWS_ABOVE_CUSTOM, script, **env)
+def _typing_bench(name: str, row: int, text: bytes) -> Callable[[Bench], Iterable[Measurement]]:
+    def run(bench: Bench) -> Iterable[Measurement]:
+        yield from _typing(bench, name, row, text)
+        yield from _typing(bench, name, row, text, STONEHAND_DIFF="0")
+
+    run.__doc__ = f"{name}: processor time and bytes a key, with the span diff and without."
+    return run
 
 
 # -- nothing to do
@@ -134,20 +145,21 @@ def typing(bench: Bench) -> Iterable[Measurement]:
 
 def idle(bench: Bench) -> Iterable[Measurement]:
     """Bytes written while nothing happens: in the list, in a text, and while the mouse moves over everything."""
-    seconds = 0.5 if bench.quick else 5.0
-    with _editor(bench, _command(bench.data(bench.sizes[0], 20, script=True))) as app:
+    seconds = bench.seconds(5.0)
+    with _editor(bench, _command(bench.copy(bench.data(bench.sizes[0], 20, script=True)))) as app:
         for _ in range(ROWS_ABOVE_CUSTOM + 1):
             app.press(DOWN)
-        app.drain(1.5, 1.5)
+        settle(app, bench)
         before = app.cpu()
         written = app.drain(seconds, limit=seconds).size
         note = f"in {seconds:g} s; {(app.cpu() - before) / seconds:.1%} of a core"
         yield Measurement("idle.list", written, "B", target=Target(0), note=note)
-        moves = [app.mouse(column, line, 35) for line in range(1, 39) for column in (5, 30, 60, 100)]
-        written = sum(app.press(move, 0.03, 0.03).size for move in moves) + app.drain(0.5, 0.5).size
+        lines = range(1, 39, 6 if bench.quick else 1)
+        moves = [app.mouse(column, line, 35) for line in lines for column in (5, 30, 60, 100)]
+        written = sum(app.press(move, 0.03, 0.03).size for move in moves) + settle(app, bench)
         yield Measurement("idle.hover", written, "B", target=Target(0), note=f"{len(moves)} moves of the mouse")
         app.press(EDIT, 0.5)
-        app.drain(1.5, 1.5)
+        settle(app, bench)
         written = app.drain(seconds, limit=seconds).size
         yield Measurement("idle.text", written, "B", target=Target(0), note=f"in {seconds:g} s, focus in a text")
 
@@ -156,7 +168,7 @@ def idle(bench: Bench) -> Iterable[Measurement]:
 
 
 class StreamingWire:
-    """A passage of `tokens` tokens at `pace` tokens a second, by the clock: a late one is followed by others at once."""
+    """A passage of `tokens` tokens at `pace` tokens a second, by the clock: others catch up after a late one."""
 
     name = label = "bench"
 
@@ -185,10 +197,10 @@ def passage(tokens: int) -> str:
 
 def streaming(bench: Bench) -> Iterable[Measurement]:
     """A stream of 200 tokens a second: bytes against its text, processor time, and how soon a key is answered."""
-    tokens = 200 if bench.quick else 2_400
-    data = bench.data(bench.sizes[0])
+    tokens = 800 if bench.quick else 3_000
+    data = bench.copy(bench.data(bench.sizes[0]))
     argv = [sys.executable, "-m", "tests.bench.child", "stream", str(data), str(TOKENS_PER_SECOND), str(tokens)]
-    seconds = 0.5 if bench.quick else 8.0
+    seconds = bench.seconds(8.0)
     with _editor(bench, argv) as app:
         app.press(b"g", 0.5, 2.0)
         app.write(BEGIN)
@@ -204,7 +216,7 @@ def streaming(bench: Bench) -> Iterable[Measurement]:
         yield Measurement("streaming.bytes", written, "B", written / text, Target(4, "ratio"), note=note)
         note = f"of a core, at {TOKENS_PER_SECOND} tokens/s"
         yield Measurement("streaming.cpu", share * 100, "%", target=Target(25), note=note)
-        answers = _answers(app, 3 if bench.quick else 20)
+        answers = _answers(app, bench.keys(20))
         note = f"a letter typed while streaming; at most {max(answers):.0f}"
         yield Measurement(
             "streaming.key", statistics.median(answers), "ms", target=Target(50), low=min(answers), note=note
@@ -258,10 +270,10 @@ def start(bench: Bench) -> Iterable[Measurement]:
     times: dict[str, list[float]] = {"bare": [], "frame": [], "blocks": [], "sample": []}
     for turn in range(bench.rounds(9) + 1):
         rounds: dict[str, list[float]] = {}
-        with _Starting(bare) as app:
+        with _Starting(bare, env=bench.variables()) as app:
             rounds["bare"] = [app.seconds_until(b"bare-and-painted")]
         for name, data in (("blocks", bench.data(bench.sizes[0])), ("sample", sample)):
-            with _Starting(_command(data), env={"STONEHAND_STATE": str(bench.state())}) as app:
+            with _Starting(_command(data), env=bench.variables()) as app:
                 rounds.setdefault("frame", []).append(app.seconds_until(b"Agents"))
                 rounds[name] = [app.seconds_until(FIRST_ROW.encode())]
         if turn:  # the first one writes compiled modules
@@ -283,8 +295,8 @@ def command_line(bench: Bench) -> Iterable[Measurement]:
     commands = {"help": ["--help"], "compile": ["--data", str(data), "compile", "tide"]}
     for name, arguments in commands.items():
         samples = in_turns(
-            lambda arguments=arguments: bench.run(["-m", "tui", *arguments]),
-            lambda: bench.run(["-c", "pass"]),
+            lambda arguments=arguments: bench.run("-m", "tui", *arguments),
+            lambda: bench.run("-c", "pass"),
             bench.rounds(7),
         )
         yield samples.measurement(f"command.{name}", "ms", 1000, note="against python -c pass")
@@ -296,7 +308,7 @@ def command_line(bench: Bench) -> Iterable[Measurement]:
 def memory(bench: Bench) -> Iterable[Measurement]:
     """The most memory of the editor with the very large story, its prompt opened once."""
     size = bench.sizes[-1]
-    with _editor(bench, _command(bench.data(size))) as app:
+    with _editor(bench, _command(bench.copy(bench.data(size)))) as app:
         listed = peak_memory(app.pid)
         app.press(b"p", 1.0, 5.0)
         note = f"{size} fragments, the compiled prompt opened; {listed:.0f} MB with the list alone"
@@ -306,7 +318,8 @@ def memory(bench: Bench) -> Iterable[Measurement]:
 BENCHES: Topic = {
     "list.cursor": _list_bench("list.cursor", DOWN),
     "list.move": _list_bench("list.move", DROP_DOWN),
-    "typing": typing,
+    "typing.text": _typing_bench("typing.text", ROWS_ABOVE_CUSTOM + 1, b"the tide came in and "),
+    "typing.script": _typing_bench("typing.script", ROWS_ABOVE_CUSTOM, b"words + count; "),
     "idle": idle,
     "streaming": streaming,
     "start": start,

@@ -20,7 +20,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders the editor was opened on, which is not really started."""
     folders: list[Path] = []
 
-    def run_editor(data: Path) -> int:
+    def run_editor(data: Path, profile: object) -> int:
         folders.append(data)
         return 7
 

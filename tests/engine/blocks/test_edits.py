@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.blocks import CustomBlock, arrange, edits
 from engine.blocks.config import EMPTY, ConfigFault, dump_config, parse_config
-from tests.engine.blocks.test_arrange import situations
+from tests.engine.blocks.test_rows import situations
 
 
 @given(situations(), st.data())

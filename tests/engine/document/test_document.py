@@ -15,7 +15,7 @@ from engine.blocks import arrange, edits
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, SaveState, merge_configs
 from engine.errors import Conflict, InvalidFile
-from tests.engine.blocks.test_arrange import situations
+from tests.engine.blocks.test_rows import situations
 
 ODD = b'{\r\n\t"blockOrder": ["tools", "instructions"],\r\n\t"future": {"x": 1.0},\r\n\t"overrides": {}\r\n}\r\n'
 
