@@ -98,7 +98,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("blocks", "Go to the block list", ("2",), "list"),
     Action("inspector", "Go to the inspector", ("3",), "list"),
     Action("external", "Open the text in $EDITOR", ("ctrl+e", "f4"), "desk", "$EDITOR", priority=True),
-    Action("reference", "Show or hide the fragments beside a script", ("f3",), "desk", "fragments", priority=True),
+    Action("reference", "Fragments to name in a text or read in a script", ("f3",), "desk", "fragments", priority=True),
     Action("resolve", "Settle a conflict with another program", ("exclamation_mark",), "list"),
     Action("save", "Save now", ("ctrl+s",), "desk", help="Everything is saved by itself after a pause.", priority=True),
     # the compiled prompt
@@ -113,14 +113,21 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit-block", "Edit this block", ("e",), "prompt", "edit"),
     # the generate screen
     Action("begin", "Begin, or again", ("ctrl+g", "f5"), "passage", "begin", priority=True),
-    Action("stop", "Stop and keep the text so far", ("ctrl+x",), "passage", "stop", priority=True),
+    Action("stop", "Stop writing; the text so far can be kept", ("ctrl+x",), "passage", "stop", priority=True),
     Action("keep", "Keep: save the passage to the story", ("ctrl+s",), "passage", "keep", priority=True),
-    Action("discard", "Discard the passage", ("ctrl+d",), "passage", "discard", priority=True),
+    Action(
+        "discard",
+        "Discard the passage",
+        ("ctrl+d",),
+        "passage",
+        "discard",
+        help="Not while the direction is being typed, where the key deletes a character.",
+    ),
     Action("provider", "Choose what generates", ("ctrl+o",), "passage", "provider", priority=True),
     # anywhere
     Action("leave", "Quit", ("q",), "list"),
     Action("help", "Help", ("question_mark",), "list", "help"),
-    Action("command_palette", "Command palette", ("ctrl+p",), "app", "every action", priority=True),
+    Action("command-palette", "Command palette", ("ctrl+p",), "app", "every action", priority=True),
     Action("redraw", "Draw the screen again", ("ctrl+l",), "app", priority=True),
     Action("keys", "Help", ("f1",), "app", "help", priority=True),
     Action("quit", "Quit", ("ctrl+q",), "app", priority=True),
@@ -137,21 +144,43 @@ _UNDELIVERABLE = {
 }
 
 
+_OF_WIDGETS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "tab", "shift+tab")
+"""Keys that lists and texts take for themselves before any action sees them."""
+
+
 class Keymap:
     """The keys in force: the defaults, with those a user chose instead.
 
-    `problems` holds one line for each choice that was not taken or will not work.
+    `chosen` maps action ids to texts like "ctrl+n" or "k,J". `problems` holds one line for each choice that was not
+    taken or will not work.
     """
 
     def __init__(self, chosen: Mapping[str, object] | None = None) -> None:
         self.problems: list[str] = []
         self._keys = {action.id: action.keys for action in ACTIONS}
+        wanted = {}
         for name, value in (chosen or {}).items():
-            self._choose(name, value)
+            action = next((action for action in ACTIONS if action.id == name), None)
+            keys = _split(value)
+            if action is None:
+                self.problems.append(f"keys: there is no action {name!r}")
+            elif not keys:
+                self.problems.append(f'keys: {name} needs a text like "ctrl+n" or "k,J"')
+            else:
+                wanted[action] = keys
+        # Together, not one after the other, so that two actions can change places.
+        self._keys |= {action.id: keys for action, keys in wanted.items()}
+        for action, keys in wanted.items():
+            usable = tuple(key for key in keys if self._usable(action, key))
+            self._keys[action.id] = usable or tuple(key for key in action.keys if self._holder(key, action) is None)
 
     def keys(self, action: Action) -> tuple[str, ...]:
-        """The keys of an action, the first being the one to show."""
+        """The keys of an action, the first being the one to show; none when others took them all."""
         return self._keys[action.id]
+
+    def shown(self, action: Action) -> str:
+        """The key to show for an action; empty when it has none."""
+        return next(map(key_name, self._keys[action.id]), "")
 
     def overrides(self) -> dict[str, str]:
         """Action id to keys, for those that differ from the defaults, as `App.set_keymap` takes them."""
@@ -159,30 +188,31 @@ class Keymap:
             action.id: ",".join(self._keys[action.id]) for action in ACTIONS if self._keys[action.id] != action.keys
         }
 
-    def _choose(self, name: str, value: object) -> None:
-        action = next((action for action in ACTIONS if action.id == name), None)
-        if action is None:
-            self.problems.append(f"keys: there is no action {name!r}")
-            return
-        keys = tuple(key.strip() for key in value.split(",") if key.strip()) if isinstance(value, str) else ()
-        if not keys:
-            self.problems.append(f'keys: {name} needs a text like "ctrl+n" or "k,up"')
-            return
-        for key in keys:
-            if key in _UNDELIVERABLE:
-                self.problems.append(f"keys: {key} for {name} {_UNDELIVERABLE[key]}")
-            clash = self._holder(key, action)
-            if clash is not None:
-                self.problems.append(f"keys: {key} for {name} is already the key of {clash.id}; it was left out")
-                keys = tuple(other for other in keys if other != key)
-        if keys:
-            self._keys[name] = keys
+    def _usable(self, action: Action, key: str) -> bool:
+        if key in _UNDELIVERABLE:
+            self.problems.append(f"keys: {key} for {action.id} {_UNDELIVERABLE[key]}")
+            return True
+        clash = self._holder(key, action)
+        if key in _OF_WIDGETS and not action.priority:
+            self.problems.append(f"keys: {key} for {action.id} is a key of the lists; it was left out")
+        elif clash is not None:
+            self.problems.append(f"keys: {key} for {action.id} is already the key of {clash.id}; it was left out")
+        else:
+            return True
+        return False
 
     def _holder(self, key: str, wanting: Action) -> Action | None:
         for action in ACTIONS:
             if action is not wanting and key in self._keys[action.id] and _meet(action.place, wanting.place):
                 return action
         return None
+
+
+def _split(value: object) -> tuple[str, ...]:
+    """The keys of a choice, under the names Textual has for them; none when it is no text."""
+    if not isinstance(value, str):
+        return ()
+    return tuple(dict.fromkeys(_CHARACTERS.get(key.strip(), key.strip()) for key in value.split(",") if key.strip()))
 
 
 def _meet(one: Place, other: Place) -> bool:
@@ -196,13 +226,15 @@ def actions_in(*places: Place) -> Iterable[Action]:
     return (action for action in ACTIONS if action.place in places)
 
 
-_KEY_NAMES = {
-    "space": "space",
-    "slash": "/",
-    "question_mark": "?",
-    "exclamation_mark": "!",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
+_CHARACTERS = {
+    "/": "slash",
+    "?": "question_mark",
+    "!": "exclamation_mark",
+    "[": "left_square_bracket",
+    "]": "right_square_bracket",
+}
+"""What a user may write for a key, and what Textual calls it."""
+_KEY_NAMES = {name: character for character, name in _CHARACTERS.items()} | {
     "delete": "del",
     "escape": "esc",
     "down": "↓",
@@ -221,7 +253,7 @@ def bar_keys(keymap: Keymap, *places: Place) -> list[tuple[str, str, Action]]:
     by_id = {action.id: action for action in ACTIONS}
     return [
         (
-            "/".join(key_name(keymap.keys(one)[0]) for one in (action, *(by_id[name] for name in action.together))),
+            "/".join(filter(None, map(keymap.shown, (action, *(by_id[name] for name in action.together))))),
             action.word,
             action,
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import io
 import os
-import signal
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 import platformdirs
@@ -21,13 +20,17 @@ from engine.workspace import Workspace
 from tui.actions import ACTIONS, Action, Keymap, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
+from tui.ending import ended_by_signals, let_go_of_lost_terminal
+from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
+from tui.screens.base import WorkingScreen
 from tui.screens.desk import DeskScreen
+from tui.script_preview import PREVIEW_PAUSE
 from tui.terminal import TerminalProfile
 from tui.terminal import profile as terminal_profile
 
 
-class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], App[int]):
+class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], App[int]):
     """The editor. `workspace` stays the caller's to close."""
 
     TITLE = "Stonehand"
@@ -45,48 +48,75 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], App[int]):
         self.profile = profile
         self.keys = keymap or Keymap()
         self.animation_level = "none"
+        self._running_loop: asyncio.AbstractEventLoop | None = None
         if profile is not None and profile.theme:
             self.theme = profile.theme
 
+    def on_load(self) -> None:
+        self._running_loop = asyncio.get_running_loop()
+
     def on_mount(self) -> None:
         self.set_keymap(self.keys.overrides())
-        self._handle_signals()
-        self.push_screen(DeskScreen(self.workspace))
+        pause = PREVIEW_PAUSE if self.profile is None else self.profile.preview_delay
+        self.push_screen(DeskScreen(self.workspace, preview_pause=pause))
         for problem in self.keys.problems:
             self.notify(problem, severity="warning", markup=False)
+        self.run_worker(self._tell_of_left_passages(), group="passages", exit_on_error=False)
+
+    async def _tell_of_left_passages(self) -> None:
+        workspace = self.workspace
+        for file in await asyncio.wrap_future(workspace.start(workspace.left_passages)):
+            self.notify(
+                f"It was generated last time and neither kept nor discarded. Its text is in {file}",
+                title="A passage is left over",
+                timeout=20,
+                markup=False,
+            )
 
     # -- leaving
 
     async def action_quit(self) -> None:
-        """Save everything and leave; a conflict is settled first."""
-        desk = self.desk
-        if desk is None or await desk.settle():
-            self.exit(0)
+        """Save everything and leave; what is open is settled first."""
+        # A worker, for only there can the user be asked.
+        self.run_worker(self._quit(), group="leave", exclusive=True, exit_on_error=False)
+
+    async def _quit(self) -> None:
+        try:
+            for screen in reversed(self.screen_stack):
+                if isinstance(screen, WorkingScreen) and not await screen.settle():
+                    return
+        except Exception as error:
+            self.report(error)
+            return
+        self.exit(0)
 
     def flush(self) -> None:
         """Bring every edit to disk at once, on this thread: to its file where that is possible, else the journal."""
+        self.workspace.flush()
         desk = self.desk
         if desk is not None:
             desk.flush()
-        self.workspace.journal.flush()
+
+    def end(self, code: int) -> None:
+        """Leave at once, asking nothing, with nothing lost."""
+        try:
+            self.flush()
+        finally:
+            let_go_of_lost_terminal()
+            self.exit(code)
+
+    def call_on_loop(self, function: Callable[[], None]) -> bool:
+        """Have the app's event loop call `function`; False when it is not running. Thread-safe, also for signals."""
+        loop = self._running_loop
+        if loop is None or loop.is_closed():
+            return False
+        loop.call_soon_threadsafe(function)
+        return True
 
     @property
     def desk(self) -> DeskScreen | None:
         """The main screen."""
         return next((screen for screen in self.screen_stack if isinstance(screen, DeskScreen)), None)
-
-    def _handle_signals(self) -> None:
-        # Textual dies of these without unmounting anything or restoring the terminal.
-        if sys.platform == "win32":
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            with contextlib.suppress(RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._on_signal, number)
-
-    def _on_signal(self, number: int) -> None:
-        self.flush()
-        self.exit(128 + number)
 
     # -- actions and errors
 
@@ -98,23 +128,27 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], App[int]):
                 continue
             if action.place in ("app", *getattr(screen, "places", ())):
                 keys = ", ".join(key_name(key) for key in self.keys.keys(action))
-                yield SystemCommand(action.title, f"{keys}  {action.help}".strip(), self._runner(screen, action))
+                yield SystemCommand(action.title, f"{keys}  {action.help}".strip(), self._runner(runner, action))
         yield SystemCommand("Change theme", "The colours of everything", self.action_change_theme)
 
-    def _runner(self, screen: Screen[object], action: Action):  # type: ignore[no-untyped-def]
+    def _runner(self, node: Screen[object] | App[int], action: Action) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
-            await screen.run_action(action.method) if hasattr(screen, f"action_{action.method}") else (
-                await self.run_action(action.method)
-            )
+            await node.run_action(action.method)
 
         return run
 
     def action_keys(self) -> None:
-        """Show the help of the screen in front."""
+        """Show the help of the screen in front, or close it."""
         from tui.screens.help import HelpScreen
 
-        if not isinstance(self.screen, HelpScreen):
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss(None)
+        else:
             self.push_screen(HelpScreen(getattr(self.screen, "places", ("app",)), self.keys))
+
+    def _fatal_error(self) -> None:
+        # Textual fills the terminal with a traceback. `run_editor` raises the exception for the command line to tell of.
+        self._close_messages_no_wait()
 
     def report(self, error: BaseException) -> None:
         """Tell the user of a failure: one line."""
@@ -137,12 +171,18 @@ def load_keymap(folder: Path | None = None) -> Keymap:
 
 
 def run_editor(data: Path, profile: TerminalProfile | None = None) -> int:
-    """Open the editor on a data folder; returns the exit code."""
+    """Open the editor on a data folder; returns the exit code. Raises what made it fail, the terminal restored."""
     profile = profile or terminal_profile(os.environ)
+    if isinstance(sys.__stderr__, io.TextIOWrapper):
+        # Textual draws on it; a character that the locale's encoding lacks would end all drawing.
+        sys.__stderr__.reconfigure(errors="replace")
     workspace = Workspace(data, watch=True)
     try:
         app = StonehandApp(workspace, profile, load_keymap())
-        code = app.run(mouse=profile.mouse)
-        return code if isinstance(code, int) else app.return_code or 0
+        with ended_by_signals(app, workspace.flush):
+            code = app.run(mouse=profile.mouse)
+            if app._exception is not None:
+                raise app._exception
+            return code if isinstance(code, int) else app.return_code or 0
     finally:
         workspace.close()

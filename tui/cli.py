@@ -138,9 +138,12 @@ def _open_editor(data: Path | None) -> int:
     found = find_data(data)
     if not _has_terminal():
         raise StonehandError("the editor needs a terminal", repair=f"{PROGRAM} -h lists the commands that need none")
+    from tui.terminal import prepare_environ
+
+    profile = prepare_environ()  # before Textual is imported, which reads its settings then
     from tui.app import run_editor
 
-    return run_editor(found)
+    return run_editor(found, profile)
 
 
 def _has_terminal() -> bool:

@@ -8,6 +8,9 @@ tenth to a fortieth of the bytes, and a frame that changes nothing costs none.
 The frames are private to Textual, so the diff is on for exactly the version it was written for. It is off,
 which is plain Textual, for every other version, with `STONEHAND_DIFF=0`, in inline mode, and after a failure.
 
+A terminal that takes no output, behind a stalled link, does not stop the app (it stops Textual within a third of a
+second): frames are left out until it does, and then it is sent what the screen looks like by then.
+
 The model is of the terminal, not of a screen, so it holds across screens and modes. It is dropped when the
 terminal may have changed by itself: after a resize, a suspension or a stop, and on request.
 
@@ -34,6 +37,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App, ReturnType
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.timer import Timer
 
 TEXTUAL_VERSION = "8.2.8"
 """The version of Textual whose frames this module can read."""
@@ -69,6 +73,10 @@ _DOUBTFUL = re.compile(
 
 # Cells it is cheaper to send again than to jump over with a cursor movement.
 _GAP = 8
+
+# Textual's queue to the terminal holds 30 writes, of which a frame is up to three, and blocks when it is full.
+_BACKLOG = 8
+_CATCH_UP = 0.1
 
 
 @lru_cache(maxsize=4096)
@@ -315,6 +323,7 @@ class DiffDisplayApp(App[ReturnType]):
     """False sends whole regions, as Textual does."""
 
     _terminal: TerminalModel | None = None
+    _catching_up: Timer | None = None
 
     def forget_terminal(self) -> None:
         """Trust nothing about what the terminal shows: the next frame is sent whole."""
@@ -342,7 +351,24 @@ class DiffDisplayApp(App[ReturnType]):
             self.forget_terminal()
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        if renderable is not None and self._behind:
+            # Waiting for the terminal would stop the app, and old frames are of no use: the latest is sent in time.
+            renderable = None
+            if self._catching_up is None:
+                self._catching_up = self.set_interval(_CATCH_UP, self._catch_up, name="catch up")
         super()._display(screen, self._difference(renderable))
+
+    @property
+    def _behind(self) -> bool:
+        """Whether the terminal does not take what is written: a stalled or slow link, a stopped terminal."""
+        waiting = getattr(getattr(self._driver, "_writer_thread", None), "_queue", None)
+        return waiting is not None and waiting.qsize() > _BACKLOG
+
+    def _catch_up(self) -> None:
+        if self._catching_up is not None and not self._behind:
+            self._catching_up.stop()
+            self._catching_up = None
+            self.screen.refresh()
 
     def _difference(self, renderable: RenderableType | None) -> RenderableType | None:
         """What to send for a frame; None when the terminal shows it already."""

@@ -58,10 +58,14 @@ class Saver:
     async def _save(self, session: Session) -> None:
         try:
             while (job := self._workspace.save(session)) is not None:
-                await asyncio.wait({asyncio.wrap_future(job.future)})
+                written = asyncio.wrap_future(job.future)
+                await asyncio.wait({written})
+                if not written.cancelled():
+                    written.exception()  # looked at, or asyncio complains of it later; `finish` tells what it means
                 error = job.finish()
                 if error is not None:
-                    self._report(error)
+                    if session.document.state is not SaveState.CONFLICT:  # which the screen shows until it is settled
+                        self._report(error)
                     break
         finally:
             self._busy.pop(session, None)
@@ -79,7 +83,24 @@ class Saver:
             await self.now(session)
             if session.document.state is SaveState.CONFLICT and not await self.resolve(session, leaving=True):
                 return False
+            if session.document.state is SaveState.UNSAVED and not await self._leave_unsaved(session):
+                return False
         return True
+
+    async def _leave_unsaved(self, session: Session) -> bool:
+        """Edits that can't be written: True when the user leaves all the same."""
+        from tui.screens.choice import ChoiceDialog
+
+        journal = self._workspace.journal
+        await asyncio.to_thread(journal.flush)
+        leave = "leave and lose the edits" if journal.failure else "leave now; your edits come back next time"
+        dialog = ChoiceDialog("Edits can't be saved", self._place(session), [("l", leave), ("escape", "stay")])
+        return await self._screen.app.push_screen_wait(dialog) == "l"
+
+    def _place(self, session: Session) -> str:
+        """The session's file, seen from the data folder."""
+        file, data = session.document.file, self._workspace.data
+        return str(file.relative_to(data) if file.is_relative_to(data) else file)
 
     async def resolve(self, session: Session, *, leaving: bool = False) -> bool:
         """Ask what becomes of a conflict. True when it is settled, or the user leaves it for the next time."""
@@ -93,7 +114,7 @@ class Saver:
         ]
         choices += [("l", "leave now; your edits come back next time")] if leaving else []
         choices += [("escape", "decide later")]
-        dialog = ChoiceDialog("Changed by another program", str(document.file), choices)
+        dialog = ChoiceDialog("Changed by another program", self._place(session), choices)
         key = await self._screen.app.push_screen_wait(dialog)
         try:
             if key == "g":

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from engine.blocks import ScriptResult
+from engine.prompt import Base
 from engine.session import Session
 from engine.workspace import PreviewJob, Workspace
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-PREVIEW_PAUSE = 0.3
-"""Seconds after the last key until a script is run."""
+PREVIEW_PAUSE = 0.25
+"""Seconds after the last key until a script is run, where the terminal's profile says nothing else."""
 QUICK = 0.15
 """Seconds an answer may take without a sign that it is awaited."""
 
@@ -28,31 +29,48 @@ class ScriptPreview:
     """
 
     def __init__(
-        self, screen: Screen[None], workspace: Workspace, show: Callable[[str, ScriptResult | None], None]
+        self,
+        screen: Screen[None],
+        workspace: Workspace,
+        show: Callable[[str, ScriptResult | None], None],
+        pause: float = PREVIEW_PAUSE,
     ) -> None:
         self._screen = screen
         self._workspace = workspace
         self._show = show
+        self._pause = pause
+        self._asked: tuple[str, str, Base] | None = None
         self._timer: Timer | None = None
         self._job: PreviewJob | None = None
 
-    def later(self, session: Session, key: str, block_id: str, pause: float = PREVIEW_PAUSE) -> None:
-        """Run the script of a block after a pause, counted from the last call; one that runs is ended."""
+    def follow(self, session: Session, key: str, *, typing: bool = False) -> None:
+        """Run the script of a row, unless it is the one run last, on the same story; after a pause while typing."""
+        base, body = session.base, session.text(key)
+        if base is None:
+            return
+        asked = self._asked
+        if asked is not None and asked[:2] == (key, body) and asked[2] is base:
+            return
         self.cancel()
-        self._timer = self._screen.set_timer(max(pause, 0.01), lambda: self._begin(session, key, block_id))
+        self._asked = (key, body, base)
+        if typing:
+            self._timer = self._screen.set_timer(self._pause, lambda: self._begin(session, key, body, base))
+        else:
+            self._begin(session, key, body, base)
 
     def cancel(self) -> None:
         """End what runs or waits to run."""
+        self._asked = None
         if self._timer is not None:
             self._timer.stop()
+            self._timer = None
         if self._job is not None:
             self._job.cancel()
             self._job = None
 
-    def _begin(self, session: Session, key: str, block_id: str) -> None:
-        if session.base is not None:
-            job = self._job = self._workspace.preview(session.base, session.text(block_id))
-            self._screen.run_worker(self._await(session, key, job), group="preview", exit_on_error=False)
+    def _begin(self, session: Session, key: str, body: str, base: Base) -> None:
+        job = self._job = self._workspace.preview(base, body)
+        self._screen.run_worker(self._await(session, key, job), group="preview", exit_on_error=False)
 
     async def _await(self, session: Session, key: str, job: PreviewJob) -> None:
         answer = asyncio.wrap_future(job.future)
@@ -63,7 +81,5 @@ class ScriptPreview:
         result = job.result()
         if job is not self._job or result.kind == "cancelled":
             return
-        if result.kind != "timeout":
-            # A generation gives scripts more time than a preview does, so a timeout here decides nothing there.
-            session.learn(job.base, job.body, result)
+        session.learn(job.base, job.body, result)
         self._show(key, result)

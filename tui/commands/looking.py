@@ -25,7 +25,7 @@ from tui.commands.frame import (
 from tui.output import message, one_line, table, write, write_json
 
 if TYPE_CHECKING:
-    from engine.blocks.arrange import Row
+    from engine.blocks.rows import Row
     from engine.workspace import Workspace
 
 

@@ -33,13 +33,24 @@ class WorkingScreen(Screen[ScreenResultType]):
     def stonehand(self) -> StonehandApp:
         return cast("StonehandApp", self.app)
 
-    def begin(self, work: Coroutine[object, object, object], group: str, *, exclusive: bool = False) -> None:
+    def begin(
+        self, work: Callable[[], Coroutine[object, object, object]], group: str, *, exclusive: bool = False
+    ) -> None:
         """Run work beside the interface; an exclusive one ends what still runs of its group."""
-        self.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+
+        # Called when the worker starts: one that is ended before leaves no coroutine behind that nobody awaits.
+        async def run() -> None:
+            await work()
+
+        _: Worker[None] = self.run_worker(run, group=group, exclusive=exclusive, exit_on_error=False)
 
     async def wait(self, function: Callable[[], T]) -> T:
         """Run something that may wait on an engine thread; the screen stays alive meanwhile."""
         return await asyncio.wrap_future(self.workspace.start(function))
+
+    async def settle(self) -> bool:
+        """Save what is open here before the program is left; False when the user wants to stay."""
+        return True
 
     def say(self, text: str, *, warning: bool = False) -> None:
         """Show a message for a few seconds in place of the keys."""

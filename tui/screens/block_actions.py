@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from engine.blocks import Role, Row
 from engine.blocks.config import ContentMode
+from engine.blocks.edits import custom_at
 from engine.document import Change, SaveState
 from engine.errors import StonehandError
 from engine.session import Session
@@ -35,7 +36,13 @@ class BlockActions(WorkingScreen[None]):
     def inspector(self) -> Inspector:
         return self.query_one("#inspector", Inspector)
 
+    def collect(self) -> None:
+        raise NotImplementedError
+
     def show_rows(self) -> None:
+        raise NotImplementedError
+
+    def show_key(self, key: str) -> None:
         raise NotImplementedError
 
     def show_block(self) -> None:
@@ -50,10 +57,14 @@ class BlockActions(WorkingScreen[None]):
     # -- edits
 
     def do(self, edit: Callable[[Session], Change | str | None], *, said: str = "") -> bool:
-        """Make an edit and show what came of it; True when something changed."""
+        """Make an edit and show what came of it; True when something changed.
+
+        What is said of it is `said`, or the label of the change, or the text that `edit` returns.
+        """
         session = self.session
         if session is None:
             return False
+        self.collect()
         try:
             change = edit(session)
         except StonehandError as error:
@@ -61,7 +72,7 @@ class BlockActions(WorkingScreen[None]):
             return False
         if change is None:
             return False
-        self.say(said or (change.label if isinstance(change, Change) else ""))
+        self.say(said or (change.label if isinstance(change, Change) else change))
         self.show_rows()
         self.save_later()
         return True
@@ -138,7 +149,7 @@ class BlockActions(WorkingScreen[None]):
     def action_mode_override(self) -> None:
         self.set_mode("override")
 
-    def set_mode(self, mode: ContentMode | None) -> None:
+    def set_mode(self, mode: ContentMode | None, *, go_on: bool = True) -> None:
         """Choose what the user's text does to the block, and go on to the text."""
         row = self.blocks.current
         if row is None:
@@ -147,7 +158,7 @@ class BlockActions(WorkingScreen[None]):
             self.say("content modes are for built-in blocks; a custom block has its own text", warning=True)
             return
         self.do(lambda session: session.set_mode(row.key, mode))
-        if mode is not None:
+        if mode is not None and go_on and self.inspector.editor is not None:
             self.show_pane("inspector")
             self.inspector.focus_text()
 
@@ -180,8 +191,7 @@ class BlockActions(WorkingScreen[None]):
             return made[0]
 
         if self.do(edit, said=said):
-            self.blocks.filter = ""
-            self.blocks.key = made[0]
+            self.show_key(made[0])
             self.show_block()
             self.show_pane("inspector")
             self.inspector.focus_text()
@@ -190,7 +200,7 @@ class BlockActions(WorkingScreen[None]):
         row, session = self.blocks.current, self.session
         if row is None or session is None:
             return
-        block = session.document.config.custom(row.id) if row.custom else None
+        block = custom_at(session.document.config, row.key) if row.custom else None
         if block is None:
             self.say(f"{row.name} is a built-in block: it keeps its name and role; J and K move it", warning=True)
             return
@@ -250,8 +260,9 @@ class BlockActions(WorkingScreen[None]):
     def action_copy(self) -> None:
         row, session = self.blocks.current, self.session
         if row is not None and session is not None:
-            text = session.text(row.id) if row.custom else row.content
-            self.say(copy(self.app, text or "").message)
+            self.collect()
+            text = session.text(row.key) if row.custom else row.content
+            self.say(copy(self.app, text).message if text else f"{row.name} has no text to copy", warning=not text)
 
     def action_edit(self) -> None:
         if self.carry is not None:
@@ -262,11 +273,11 @@ class BlockActions(WorkingScreen[None]):
             return
         self.show_pane("inspector")
         if not self.inspector.focus_text():
-            self.say("choose what your text does: b before the default, f after it, o instead of it")
+            self.say("choose what your text does: b before the default, f after it, o in its place")
 
     def external_text(self, row: Row) -> str | None:
         """The text of a row for the user's own editor; None, with a hint, when it has none."""
         if self.session is None or (not row.custom and row.mode is None):
             self.say("choose a content mode first: b, f or o", warning=True)
             return None
-        return self.session.text(row.id)
+        return self.session.text(row.key)

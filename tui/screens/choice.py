@@ -30,8 +30,9 @@ class ChoiceDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = visible(self._title)
-            yield Static(Content(visible(self._text)), classes="text", markup=False)
+            dialog.border_title = Content(visible(self._title))
+            if self._text:
+                yield Static(Content(visible(self._text)), classes="text", markup=False)
             yield OptionList(
                 *(
                     Option(

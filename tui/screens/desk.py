@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -27,13 +28,13 @@ from tui.external_editor import edit_file, edit_text
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.block_actions import BlockActions
-from tui.screens.story import StoryScreen
-from tui.script_preview import ScriptPreview
+from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.block_list import BlockList
 from tui.widgets.cells import short_count
 from tui.widgets.inspector import Inspector
+from tui.widgets.line_input import LineInput
 
 TYPING_PAUSE = 0.15
 """Seconds after the last key until the block list follows what is typed."""
@@ -58,35 +59,36 @@ class DeskScreen(BlockActions):
         story: str
         files: frozenset[Path]
 
-    def __init__(self, workspace: Workspace, story: str | None = None) -> None:
+    def __init__(self, workspace: Workspace, *, preview_pause: float = PREVIEW_PAUSE) -> None:
+        """`preview_pause`: seconds without a key before a script is run for its author."""
         super().__init__(workspace)
-        self._story = story
+        self._story: str | None = None
         self._story_name = ""
         self._sessions: dict[tuple[str, str, str], Session] = {}
+        self._trouble = ""
         self._saver = Saver(self, workspace, self.show_state, self.report)
-        self._preview = ScriptPreview(self, workspace, self._show_result)
+        self._preview = ScriptPreview(self, workspace, self._show_result, preview_pause)
         self._typing_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
+        yield Static(id="banner", markup=False)
         with Horizontal(id="panes"):
             yield AgentList(id="agents")
             with Vertical(id="middle"):
-                yield Static(id="banner", markup=False)
-                yield BlockList(id="blocks")
-                yield Input(id="filter", placeholder="part of a name: enter keeps the filter, escape clears it")
+                yield BlockList(id="blocks", empty="reading the story …")
+                yield LineInput(id="filter", placeholder="part of a name: enter keeps the filter, escape clears it")
             yield Inspector(id="inspector")
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#agents", AgentList).border_title = "Agents"
-        self.inspector.border_title = "Block"
         self.query_one("#filter").display = False
         self.query_one("#banner").display = False
         self.show_pane("blocks")
         self.blocks.focus()
         self.workspace.listen(self._on_engine_change)
-        self.call_after_refresh(lambda: self.begin(self._open_story(self._story, None, WRITER), "open"))
+        self.call_after_refresh(lambda: self.begin(lambda: self._open_story(None, None, WRITER), "open"))
 
     def _on_engine_change(self, story: str, files: frozenset[Path]) -> None:
         # On the engine's thread: posting is all that may be done there, and it never waits.
@@ -95,29 +97,38 @@ class DeskScreen(BlockActions):
     # -- opening
 
     async def _open_story(self, story: str | None, branch: str | None, agent: str) -> None:
-        def choose() -> tuple[str, str]:
-            stories = [item for item in self.workspace.stories() if item.problem is None]
-            chosen = next((item for item in stories if item.id == story), stories[0] if stories else None)
-            if chosen is None:
-                raise StonehandError(
-                    "there is no story that can be opened", file=self.workspace.data, repair="see stonehand doctor"
-                )
-            return chosen.id, chosen.name
+        stories = await self.wait(self.workspace.stories)
+        usable = [item for item in stories if item.problem is None]
+        chosen = next((item for item in usable if item.id == story), usable[0] if usable else None)
+        if chosen is None:
+            self._show_no_story(bool(stories))
+        elif await self._open_agent(chosen.id, branch, agent):
+            self._story_name = chosen.name
+            self.show_state()
 
-        chosen, self._story_name = await self.wait(choose)
-        self._story = chosen
-        await self._open_agent(chosen, branch, agent)
-
-    async def _open_agent(self, story: str, branch: str | None, agent: str) -> None:
-        if self.session is not None:
-            await self._saver.now(self.session)
-        session = await self.wait(lambda: self.workspace.session(story, agent, branch))
-        summaries = await self.wait(lambda: self.workspace.agents(story, session.branch))
-        session = self._sessions.setdefault((story, session.branch, agent), session)
-        session.document.check_file()
-        self.session = session
+    async def _open_agent(self, story: str, branch: str | None, agent: str) -> bool:
+        """Show an agent of a story's branch; False, and all stays as it is, when it can't be opened."""
+        before = self.session
+        if before is not None:
+            self.collect()
+            await self._saver.now(before)
+        try:
+            session = await self.wait(lambda: self.workspace.session(story, agent, branch))
+            summaries = await self.wait(lambda: self.workspace.agents(story, session.branch))
+            session = self._sessions.setdefault((story, session.branch, agent), session)
+            session.document.check_file()
+        except StonehandError as error:
+            self.report(error)
+            return False
+        self.collect()
+        self.session, self.carry, self._story, self._trouble = session, None, story, ""
+        self.blocks.carry = None
+        self._clear_filter()
+        if self.inspector.has_focus_within:
+            self.action_blocks()
         self.inspector.show(None, "")
         self.query_one("#agents", AgentList).show(summaries, agent)
+        self.blocks.empty = "reading the story …"
         self.blocks.set_rows(())
         if session.document.recovered:
             session.document.recovered = False
@@ -126,17 +137,36 @@ class DeskScreen(BlockActions):
         await self._load()
         if any(row.type == "script" for row in session.rows):
             self.workspace.warm_scripts()
+        return True
 
-    async def _load(self) -> None:
-        """Read the story again, run scripts that have not run, show what comes of it."""
+    def _show_no_story(self, damaged: bool) -> None:
+        place = self.workspace.data / "stories"
+        reason = f"none of the stories in {place} can be opened" if damaged else f"there is no story in {place}"
+        self._trouble = f"{reason}; put one there and press s. `stonehand doctor` says what is wrong with one."
+        self.blocks.empty = "no story"
+        self.blocks.set_rows(())
+        self.query_one("#top", TopBar).show("no story", "")
+        self._show_banner()
+
+    async def _load(self) -> bool:
+        """Read the story again, run scripts that have not run, show what comes of it; whether that was possible."""
         session = self.session
         if session is None:
-            return
+            return False
         config = session.document.config
-        loaded = await self.wait(lambda: session.load(config))
+        try:
+            loaded = await self.wait(lambda: session.load(config))
+        except StonehandError as error:
+            if session is self.session:
+                self.blocks.empty = "the story can't be read"
+                self.blocks.set_rows(session.rows)
+            self.report(error)
+            return False
         if session is self.session:
             session.install(loaded)
+            self.blocks.empty = "no blocks"
             self.show_rows()
+        return session is self.session
 
     # -- showing
 
@@ -144,10 +174,11 @@ class DeskScreen(BlockActions):
         session = self.session
         if session is None:
             return
+        self.collect()
         self._list_rows(session)
         self.show_block()
         if session.waiting:
-            self.begin(self._load(), "load", exclusive=True)
+            self.begin(self._load, "load", exclusive=True)
 
     def _list_rows(self, session: Session) -> None:
         self.blocks.set_rows(self.carry.shown(session.rows) if self.carry is not None else session.rows)
@@ -157,15 +188,17 @@ class DeskScreen(BlockActions):
         session, row = self.session, self.blocks.current
         if session is None:
             return
-        before = self.inspector.row
-        self.inspector.show(row, session.text(row.id) if row is not None else "")
-        self.inspector.border_title = "Block" if row is None else visible(row.name)
+        self.collect()
+        shown, typing = self.inspector.row, self.inspector.typing
+        self.inspector.show(row, session.text(row.key) if row is not None else "")
+        if typing and (row is None or shown is None or row.key != shown.key):
+            # What is being typed must not go on into another block's text.
+            self.action_blocks()
         self._show_keys()
-        if row is None or row.type != "script":
+        if row is not None and row.type == "script":
+            self._preview.follow(session, row.key)
+        else:
             self._preview.cancel()
-        elif before is None or before.key != row.key:
-            self.inspector.show_result(None)
-            self._preview.later(session, row.key, row.id, 0.0)
 
     def show_state(self) -> None:
         """The top bar, the list's title and the banner."""
@@ -179,7 +212,10 @@ class DeskScreen(BlockActions):
         sums = [sum(row.tokens or 0 for row in rows if row.role == role) for role in ("system", "user")]
         system, user, total = (short_count(count) for count in (*sums, sum(sums)))
         self.query_one("#top", TopBar).show(
-            self._story_name, session.branch, f"{state}   {system} + {user} = {total} tokens"
+            self._story_name,
+            session.branch,
+            f"{state}   {system} + {user} = {total} tokens",
+            f"{state} · {total} tokens",
         )
         custom, off = sum(row.custom for row in rows), sum(not row.enabled for row in rows)
         parts = [agent.display_name, f"{len(rows)} blocks"]
@@ -188,57 +224,72 @@ class DeskScreen(BlockActions):
         title = " · ".join(parts)
         if self.blocks.border_title != title:
             self.blocks.border_title = title
-        self._show_banner(session)
+        self._show_banner()
 
-    def _show_banner(self, session: Session) -> None:
+    def _show_banner(self) -> None:
         banner = self.query_one("#banner", Static)
-        document = session.document
-        text = ""
-        if document.state is SaveState.INVALID and document.fault is not None:
+        document = self.session.document if self.session is not None else None
+        text, help = f"! {self._trouble}" if self._trouble else "", ""
+        if document is None or text:
+            pass
+        elif document.state is SaveState.INVALID and document.fault is not None:
             fault = document.fault
             where = f"{document.file.name}{f':{fault.line}' if fault.line else ''}"
             field = f" {fault.field}" if fault.field else ""
-            text = f"! {where}{field} {fault.message}. It is left as it is: ctrl+e opens it, R resets it."
+            text = f"! {where}{field} {fault.message}."
+            help = "It is left as it is: ctrl+e opens it, R resets it."
         elif document.state is SaveState.CONFLICT:
-            text = f"! {document.file.name} was changed by another program. Press ! to choose what becomes of it."
+            text = f"! {document.file.name} was changed by another program."
+            help = "Nothing was overwritten: press ! to choose what becomes of it."
         elif self.workspace.journal.failure:
             text = f"! {self.workspace.journal.failure}"
         if banner.display != bool(text) or text:
-            banner.update(Content(visible(text)))
+            banner.update(Content(f"{visible(text)}\n{help}".rstrip()))
             banner.display = bool(text)
 
     def _show_keys(self) -> None:
         keys = self.stonehand.keys
-        shown = bar_keys(keys, "desk", "app") if self.inspector.typing else bar_keys(keys, "list")
+        typing = self.inspector.typing or isinstance(self.focused, Input)
+        shown = bar_keys(keys, "desk", "app") if typing else bar_keys(keys, "list")
         self.query_one("#keys", KeyBar).show(shown)
 
     # -- the text
 
-    @on(Inspector.Typed)
-    def _typed(self, message: Inspector.Typed) -> None:
-        session, row = self.session, self.blocks.current
-        if session is None:
+    def collect(self) -> None:
+        """Take over what was typed: it can be ahead of the messages that tell of it, and must not be overwritten."""
+        session, typed = self.session, self.inspector.take_typed()
+        if session is None or typed is None:
             return
+        key, text = typed
         try:
-            session.type_text(message.block_id, message.text)
+            session.type_text(key, text)
         except StonehandError as error:
             self.report(error)
             return
         self.save_later()
+        row = self.inspector.row
         if row is not None and row.type == "script":
-            self._preview.later(session, row.key, row.id)
+            self._preview.follow(session, key, typing=True)
         if self._typing_timer is not None:
             self._typing_timer.stop()
         self._typing_timer = self.set_timer(TYPING_PAUSE, self._typing_paused)
 
+    @on(Inspector.Typed)
+    def _typed(self) -> None:
+        self.collect()
+
     def _typing_paused(self) -> None:
         session = self.session
-        if session is None:
-            return
-        self._list_rows(session)
-        row = self.blocks.current
-        if row is not None and self.inspector.row is not None and row.key == self.inspector.row.key:
-            self.inspector.show(row, session.text(row.id))
+        if session is not None:
+            self.collect()
+            self._list_rows(session)
+            self._show_row(session)
+
+    def _show_row(self, session: Session) -> None:
+        """The row under the cursor again, if it is the one shown."""
+        row, shown = self.blocks.current, self.inspector.row
+        if row is not None and shown is not None and row.key == shown.key:
+            self.inspector.show(row, session.text(row.key))
 
     def _show_result(self, key: str, result: ScriptResult | None) -> None:
         row, session = self.blocks.current, self.session
@@ -246,10 +297,9 @@ class DeskScreen(BlockActions):
             return
         self.inspector.show_result(result, running=result is None)
         if result is not None:
+            self.collect()
             self._list_rows(session)
-            row = self.blocks.current
-            if row is not None:
-                self.inspector.show(row, session.text(row.id))
+            self._show_row(session)
 
     @on(Inspector.Done)
     def _text_left(self) -> None:
@@ -259,15 +309,16 @@ class DeskScreen(BlockActions):
 
     @on(Inspector.ModeChosen)
     def _mode_chosen(self, message: Inspector.ModeChosen) -> None:
-        self.set_mode(message.mode)
+        self.set_mode(message.mode, go_on=False)
 
     def action_external(self) -> None:
-        self.begin(self._edit_outside(), "external")
+        self.begin(self._edit_outside, "external")
 
     async def _edit_outside(self) -> None:
         session, row = self.session, self.blocks.current
         if session is None:
             return
+        self.collect()
         if session.document.state is SaveState.INVALID:
             await edit_file(self.app, session.document.file)
             session.document.check_file()
@@ -281,8 +332,11 @@ class DeskScreen(BlockActions):
             self.do(lambda session: session.set_text(row.key, after))
 
     def action_reference(self) -> None:
-        self.inspector.toggle_reference()
-        self.begin(self._list_fragments(), "reference")
+        if self.inspector.editor is None:
+            self.say("fragments are listed beside a text of yours: choose b, f or o first", warning=True)
+        elif self.inspector.toggle_reference():
+            self.show_pane("inspector")
+            self.begin(self._list_fragments, "reference")
 
     async def _list_fragments(self) -> None:
         session = self.session
@@ -297,15 +351,24 @@ class DeskScreen(BlockActions):
             self._saver.later(self.session)
 
     def action_save(self) -> None:
-        if self.session is not None:
-            self._saver.begin(self.session)
+        self.begin(self._save, "save")
+
+    async def _save(self) -> None:
+        session = self.session
+        if session is not None:
+            self.collect()
+            await self._saver.now(session)
+            if session.document.state is SaveState.SAVED:
+                self.say("saved")
 
     def flush(self) -> None:
         """Save everything on this thread, for a program that is being ended."""
+        self.collect()
         self._saver.flush(self._sessions.values())
 
     async def settle(self) -> bool:
         """Save everything before leaving; False when the user wants to stay."""
+        self.collect()
         return await self._saver.settle(list(self._sessions.values()))
 
     def action_resolve(self) -> None:
@@ -313,7 +376,7 @@ class DeskScreen(BlockActions):
         if session is None or session.document.state is not SaveState.CONFLICT:
             self.say("there is no conflict")
             return
-        self.begin(self._resolve(session), "resolve")
+        self.begin(lambda: self._resolve(session), "resolve")
 
     async def _resolve(self, session: Session) -> None:
         await self._saver.resolve(session)
@@ -321,56 +384,64 @@ class DeskScreen(BlockActions):
 
     @on(StoryChanged)
     def _story_changed(self, message: StoryChanged) -> None:
-        session = self.session
-        if session is None or message.story != session.story:
-            return
-        document = session.document
-        try:
-            if document.file in message.files and document.check_file():
-                self.say(f"{document.file.name} was changed by another program", warning=True)
-        except StonehandError as error:
-            self.report(error)
-        self.begin(self._load(), "load", exclusive=True)
+        # Each file is looked at, not only those named: a path can reach us spelled in another way.
+        for session in [*self._sessions.values()]:
+            if session.story != message.story:
+                continue
+            try:
+                changed = session.document.check_file()
+            except StonehandError as error:
+                self.report(error)
+                continue
+            if changed and session is self.session:
+                self.say(f"{session.document.file.name} was changed by another program", warning=True)
+        if self.session is not None and self.session.story == message.story:
+            self.begin(self._load, "load", exclusive=True)
 
     # -- other screens
 
     def action_prompt(self) -> None:
         from tui.screens.prompt import PromptScreen
 
-        workspace = self.workspace
-        self.begin(self._load_and_push(lambda session: self.app.push_screen(PromptScreen(workspace, session))), "go")
+        self.begin(lambda: self._go(PromptScreen), "go", exclusive=True)
 
     def action_generate(self) -> None:
         from tui.screens.passage import PassageScreen
 
-        workspace = self.workspace
-        self.begin(self._load_and_push(lambda session: self.app.push_screen(PassageScreen(workspace, session))), "go")
+        self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
 
-    async def _load_and_push(self, push: Callable[[Session], object]) -> None:
+    async def _go(self, screen: Callable[[Workspace, Session], Screen[None]]) -> None:
         session = self.session
         if session is not None and session.base is not None:
+            self.collect()
             await self._saver.now(session)
-            await self._load()
-            push(session)
+            if await self._load():
+                self.app.push_screen(screen(self.workspace, session))
 
     def action_story(self) -> None:
-        def done(chosen: tuple[str, str] | None) -> None:
-            if chosen is not None:
-                agent = self.session.agent if self.session is not None else WRITER
-                self.begin(self._open_story(*chosen, agent), "open", exclusive=True)
+        self.begin(self._choose_story, "story", exclusive=True)
 
-        self.app.push_screen(StoryScreen(self.workspace), done)
+    async def _choose_story(self) -> None:
+        from tui.screens.story import StoryScreen
+
+        session = self.session
+        stories = await self.wait(self.workspace.stories)
+        here = (session.story, session.branch) if session is not None else None
+        chosen = await self.app.push_screen_wait(StoryScreen(stories, here))
+        if chosen is not None:
+            agent = session.agent if session is not None else WRITER
+            self.begin(lambda: self._open_story(*chosen, agent), "open", exclusive=True)
 
     def on_screen_resume(self) -> None:
         """Back from another screen: the direction may be another, a passage may have been kept."""
         if self.session is not None:
-            self.begin(self._load(), "load", exclusive=True)
+            self.begin(self._load, "load", exclusive=True)
 
     def action_help(self) -> None:
         self.stonehand.action_keys()
 
-    def action_leave(self) -> None:
-        self.begin(self.stonehand.action_quit(), "leave")
+    async def action_leave(self) -> None:
+        await self.stonehand.action_quit()
 
     # -- panes
 
@@ -383,9 +454,9 @@ class DeskScreen(BlockActions):
         self.blocks.focus()
 
     def action_inspector(self) -> None:
-        self.show_pane("inspector")
-        if not self.inspector.focus_text():
-            self.inspector.query_one("#default").focus()
+        if self.inspector.row is not None:
+            self.show_pane("inspector")
+            self.inspector.focus_text()
 
     def show_pane(self, pane: str) -> None:
         """Bring a pane to the front, where the screen is too narrow for all of them."""
@@ -393,8 +464,16 @@ class DeskScreen(BlockActions):
             self.query_one("#panes").set_class(name == pane, f"-{name}")
 
     def action_step_pane(self, step: int) -> None:
-        focused = {node.id for node in self.focused.ancestors_with_self} if self.focused is not None else set()
-        at = next((i for i, name in enumerate(PANES) if name in focused), 1)
+        """The next pane, or the one before; the parts of the inspector are gone through one by one."""
+        parts = [node for node in self.focus_chain if self.inspector in node.ancestors]
+        focused = self.focused
+        if focused in parts:
+            at = parts.index(focused) + step
+            if 0 <= at < len(parts):
+                parts[at].focus()
+                return
+        within = {node.id for node in focused.ancestors_with_self} if focused is not None else set()
+        at = next((i for i, name in enumerate(PANES) if name in within), 1)
         (self.action_agents, self.action_blocks, self.action_inspector)[(at + step) % 3]()
 
     def action_cursor_down(self) -> None:
@@ -412,23 +491,35 @@ class DeskScreen(BlockActions):
             self.blocks.cursor_up()
 
     def action_back(self) -> None:
-        """Leave a level: a carried block, the filter, a pane."""
+        """Leave a level: a carried block, a pane, the filter."""
         box = self.query_one("#filter", Input)
         if self.carry is not None:
             self.put_back()
-        elif box.display:
-            box.value = ""
-            box.display = False
-            self.action_blocks()
-        else:
-            self.action_blocks()
+        elif box.display and (box.has_focus or self.blocks.has_focus):
+            self._clear_filter()
+        self.action_blocks()
 
     # -- filter
 
     def action_filter(self) -> None:
+        self.show_pane("blocks")
         box = self.query_one("#filter", Input)
         box.display = True
         box.focus()
+
+    def _clear_filter(self) -> None:
+        box = self.query_one("#filter", Input)
+        box.value = self.blocks.filter = ""
+        box.display = False
+
+    def show_key(self, key: str) -> None:
+        """Put the cursor on a row, also on one that the filter hides."""
+        if all(row.key != key for row in self.blocks.rows):
+            return
+        self.blocks.key = key
+        if self.blocks.key != key:
+            self._clear_filter()
+            self.blocks.key = key
 
     @on(Input.Changed, "#filter")
     def _filter_changed(self, message: Input.Changed) -> None:
@@ -444,6 +535,7 @@ class DeskScreen(BlockActions):
     @on(BlockList.Highlighted)
     def _highlighted(self) -> None:
         if self.session is not None:
+            self.collect()
             self.session.document.end_typing()
         self.show_block()
 
@@ -464,11 +556,12 @@ class DeskScreen(BlockActions):
         self._open(message.agent)
 
     def _open(self, agent: AgentSummary) -> None:
+        story = self._story
         if not agent.built:
             self.say(f"{agent.display_name} can't be opened yet. {agent.description}", warning=True)
-        elif self._story is not None:
+        elif story is not None:
             branch = self.session.branch if self.session is not None else None
-            self.begin(self._open_agent(self._story, branch, agent.name), "open", exclusive=True)
+            self.begin(lambda: self._open_agent(story, branch, agent.name), "open", exclusive=True)
             self.action_blocks()
 
     def on_descendant_focus(self) -> None:
@@ -476,5 +569,6 @@ class DeskScreen(BlockActions):
 
     def on_descendant_blur(self) -> None:
         if self.session is not None and not self.inspector.typing:
+            self.collect()
             self.session.document.end_typing()
             self._saver.begin(self.session)

@@ -33,7 +33,7 @@ class HelpScreen(ModalScreen[None]):
     """The keys of the screen that was in front, then all others."""
 
     places: tuple[Place, ...] = ("app",)
-    BINDINGS = [("escape,q,question_mark,f1", "leave", "Close")]
+    BINDINGS = [("escape,q,question_mark", "leave", "Close")]
 
     def __init__(self, first: Sequence[Place], keymap: Keymap) -> None:
         super().__init__()

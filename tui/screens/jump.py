@@ -14,7 +14,9 @@ from textual.widgets.option_list import Option
 
 from tui.actions import Place
 from tui.widgets.cells import fit, short_count
+from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptBlock
+from tui.widgets.row_render import ROLE_LETTERS
 
 
 class JumpDialog(ModalScreen[str | None]):
@@ -30,7 +32,7 @@ class JumpDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Jump to a block"
-            yield Input(placeholder="part of its name", id="wanted")
+            yield LineInput(placeholder="part of its name", id="wanted")
             yield OptionList(id="blocks")
 
     def on_mount(self) -> None:
@@ -63,6 +65,7 @@ class JumpDialog(ModalScreen[str | None]):
         options.clear_options()
         for block in self._blocks:
             if wanted.casefold() in f"{block.name} {block.id}".casefold():
-                line = f"{block.role[:3]}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
+                role = ROLE_LETTERS.get(block.role, block.role)
+                line = f"{fit(role, 3)}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
                 options.add_option(Option(Content(line), block.id))
         options.action_first()

@@ -24,8 +24,9 @@ from tui.widgets.cells import short_count
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
 
-SHOWN_EVERY = 0.1
-"""Seconds between two looks at a run: however fast it streams, the screen is written ten times a second at most."""
+STREAM_RATE = 10
+"""Looks at a run a second: however fast it streams, the screen is not written more often. A terminal behind a slow link
+has a lower rate of its own."""
 
 
 class PassageScreen(WorkingScreen[None]):
@@ -47,7 +48,6 @@ class PassageScreen(WorkingScreen[None]):
         self._shown = 0
         self._timer: Timer | None = None
         self._provider = REHEARSAL
-        self._leaving = False
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -65,6 +65,15 @@ class PassageScreen(WorkingScreen[None]):
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
 
     @property
+    def _rate(self) -> int:
+        profile = self.stonehand.profile
+        return STREAM_RATE if profile is None else profile.stream_rate
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Stopping is for a run: otherwise its key does what it does in a text, which is to cut."""
+        return self.running if action == "stop" else True
+
+    @property
     def running(self) -> bool:
         """Whether text is still arriving."""
         return self._run is not None and not self._run.view().finished
@@ -78,7 +87,7 @@ class PassageScreen(WorkingScreen[None]):
             return
         if not self._kept:
             self.say("discarded the passage before; writing another")
-        self.begin(self._begin(), "begin", exclusive=True)
+        self.begin(self._begin, "begin", exclusive=True)
 
     async def _begin(self) -> None:
         session, workspace = self._session, self.workspace
@@ -91,13 +100,15 @@ class PassageScreen(WorkingScreen[None]):
         except StonehandError as error:
             self.report(error)
             return
+        if self._run is not None and not self._kept:
+            workspace.discard(self._run)
         run = self._run = Run(prompt, wire)
         self._kept, self._shown = False, 0
         view = self.query_one("#passage", StreamView)
         view.clear()
         view.focus()
         workspace.generate(run)
-        self._timer = self.set_interval(SHOWN_EVERY, self._show_run)
+        self._timer = self.set_interval(1 / self._rate, self._show_run)
         self._show_run()
 
     def _show_run(self) -> None:
@@ -113,11 +124,12 @@ class PassageScreen(WorkingScreen[None]):
             self._timer = None
             self._kept = self._kept or not seen.text.strip()
             if seen.failure:
+                self._kept = True  # what a failed run wrote can't be saved
                 self.say(seen.failure, warning=True)
         self._show_status()
 
     def _show_status(self) -> None:
-        agent = self._session.agent
+        agent = self.workspace.agent(self._session.agent).display_name.lower()
         name = "rehearsal (not a model)" if self._provider == REHEARSAL else self._provider
         self.query_one("#top", TopBar).show("Generate", self._session.branch, f"{agent} · {name}")
         run = self._run
@@ -145,10 +157,10 @@ class PassageScreen(WorkingScreen[None]):
         """Save the passage: a prose fragment, its place in the chain, a log."""
         if self.running:
             self.say("still writing: stop it first", warning=True)
-        elif self._run is None or self._kept:
+        elif (run := self._run) is None or self._kept:
             self.say("there is no passage to keep", warning=True)
         else:
-            self.begin(self._keep(self._run), "keep", exclusive=True)
+            self.begin(lambda: self._keep(run), "keep", exclusive=True)
 
     async def _keep(self, run: Run) -> bool:
         self._kept = True
@@ -159,13 +171,15 @@ class PassageScreen(WorkingScreen[None]):
             self.report(error)
             return False
         self.say(f"kept as {saved.fragment.id}")
+        if saved.problem is not None:
+            self.report(StonehandError(f"the passage is kept, but its log is not: {saved.problem.message}"))
         self._show_status()
         return True
 
     def action_discard(self) -> None:
         """Forget the passage."""
-        if self.running:
-            self.action_stop()
+        if self._run is not None:
+            self.workspace.discard(self._run)
         self._run, self._kept, self._shown = None, True, 0
         self.query_one("#passage", StreamView).clear()
         self._show_status()
@@ -173,7 +187,7 @@ class PassageScreen(WorkingScreen[None]):
 
     def action_provider(self) -> None:
         """Choose what generates: the rehearsal, or the replay of a log."""
-        self.begin(self._choose_provider(), "provider", exclusive=True)
+        self.begin(self._choose_provider, "provider", exclusive=True)
 
     async def _choose_provider(self) -> None:
         from tui.screens.pick import PickDialog
@@ -192,7 +206,7 @@ class PassageScreen(WorkingScreen[None]):
         if self.query_one("#direction").has_focus and (self._run is not None):
             self.query_one("#passage").focus()
             return
-        self.begin(self._back(), "leave", exclusive=True)
+        self.begin(self._back, "leave", exclusive=True)
 
     async def _back(self) -> None:
         if await self.settle():
@@ -210,12 +224,13 @@ class PassageScreen(WorkingScreen[None]):
         key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
         if key is None:
             return False
-        if self.running:
+        run = self._run
+        if key == "k" and run is not None:
             self.action_stop()
-        if key == "k" and self._run is not None:
             while self.running:
                 await asyncio.sleep(0.02)
-            return await self._keep(self._run)
+            if run.view().text.strip():
+                return await self._keep(run)
         self.action_discard()
         return True
 

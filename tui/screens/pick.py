@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual import on
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
@@ -26,9 +27,10 @@ class PickDialog(ModalScreen[str | None]):
         self._title, self._names = title, names
 
     def compose(self) -> ComposeResult:
-        options = OptionList(*(Option(Content(visible(name))) for name in self._names), classes="dialog")
-        options.border_title = visible(self._title)
-        yield options
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = Content(visible(self._title))
+            dialog.border_subtitle = "enter chooses · escape leaves"
+            yield OptionList(*(Option(Content(visible(name))) for name in self._names))
 
     @on(OptionList.OptionSelected)
     def _selected(self, message: OptionList.OptionSelected) -> None:

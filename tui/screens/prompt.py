@@ -19,6 +19,7 @@ from tui.clipboard import copy
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
+from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptView
 
 
@@ -40,7 +41,7 @@ class PromptScreen(WorkingScreen[None]):
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
         yield PromptView(id="prompt")
-        yield Input(id="search", placeholder="search: enter goes to the first match, n and N to the next")
+        yield LineInput(id="search", placeholder="search: enter goes to the first match, n and N to the next")
         yield KeyBar(id="keys")
 
     @property
@@ -60,9 +61,11 @@ class PromptScreen(WorkingScreen[None]):
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
         self.view.focus()
-        total = f"sys {short_count(prompt.tokens.system)} + usr {short_count(prompt.tokens.user)}"
+        agent = self.workspace.agent(session.agent).display_name.lower()
+        system, user, total = map(short_count, (prompt.tokens.system, prompt.tokens.user, prompt.tokens.total))
+        counts = (f"{len(prompt.blocks)} blocks   {system} + {user} = {total} tokens", f"{total} tokens")
         self.query_one("#top", TopBar).show(
-            "Compiled prompt", session.branch, f"{session.agent} · {len(prompt.blocks)} blocks · {total} tokens"
+            "Compiled prompt", session.branch, *(f"{agent} · {count}" for count in counts)
         )
         if prompt.warnings:
             more = f" (and {len(prompt.warnings) - 1} more)" if len(prompt.warnings) > 1 else ""
@@ -128,7 +131,8 @@ class PromptScreen(WorkingScreen[None]):
         desk = next((screen for screen in self.app.screen_stack if isinstance(screen, DeskScreen)), None)
         self.dismiss(None)
         if desk is not None and block is not None:
-            desk.blocks.key = block.id
+            desk.show_key(block.id)
+            desk.action_blocks()
 
     def action_help(self) -> None:
         self.stonehand.action_keys()

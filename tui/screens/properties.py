@@ -16,6 +16,7 @@ from engine.blocks.block import Number, Role
 from engine.blocks.config import BlockType
 from tui.actions import Place
 from tui.widgets.choice_bar import ChoiceBar
+from tui.widgets.line_input import LineInput
 
 _ROLES: tuple[Role, ...] = ("system", "user")
 _TYPES: tuple[BlockType, ...] = ("simple", "script")
@@ -52,14 +53,14 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = self._title
             yield Static("Name", classes="label")
-            yield Input(self._given.name, id="name", max_length=100, select_on_focus=False)
+            yield LineInput(self._given.name, id="name", max_length=100, select_on_focus=False)
             yield Static("Role: the message it becomes part of", classes="label")
             yield ChoiceBar([(role, role) for role in _ROLES], self._given.role, id="role")
             yield Static("Type: a text as it is, or a script that returns one", classes="label")
             yield ChoiceBar([(kind, kind) for kind in _TYPES], self._given.type, id="type")
             if self._given.order is not None:
                 yield Static("Order: counts where the list was never rearranged", classes="label")
-                yield Input(str(self._given.order), id="order", select_on_focus=False)
+                yield LineInput(str(self._given.order), id="order", select_on_focus=False)
             yield Static("", id="fault", markup=False)
             yield Button("Done (enter)", id="done", variant="primary", compact=True)
 

@@ -2,56 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from engine.workspace import Workspace
+from engine.workspace import StorySummary
+from tui.actions import Place
 from tui.safe_text import visible
-from tui.screens.base import WorkingScreen
 
 
-class StoryScreen(WorkingScreen["tuple[str, str] | None"], ModalScreen["tuple[str, str] | None"]):
-    """Lists the stories with their branches; the answer is (story, branch), None for escape."""
+class StoryScreen(ModalScreen["tuple[str, str] | None"]):
+    """Lists the stories with their branches; the answer is the ids (story, branch), None for escape."""
 
-    BINDINGS = [
+    places: tuple[Place, ...] = ("app",)
+    BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q", "leave", "Leave"),
         ("j", "step(1)", "Down"),
         ("k", "step(-1)", "Up"),
     ]
 
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__(workspace)
-        self._places: list[tuple[str, str]] = []
+    def __init__(self, stories: Sequence[StorySummary], here: tuple[str, str] | None) -> None:
+        """`here` is the story and branch that are open."""
+        super().__init__()
+        self._stories, self._here = stories, here
+        self._choices: list[tuple[str, str]] = []
 
     def compose(self) -> ComposeResult:
-        options = OptionList(classes="dialog")
-        options.border_title = "Story and branch"
-        options.border_subtitle = "enter opens · escape leaves"
-        yield options
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Story and branch"
+            dialog.border_subtitle = "enter opens · ● active in its story · escape leaves"
+            yield OptionList()
 
     def on_mount(self) -> None:
-        self.begin(self._list(), "list")
-
-    async def _list(self) -> None:
-        stories = await self.wait(self.workspace.stories)
         options = self.query_one(OptionList)
-        for story in stories:
+        opened = None
+        for story in self._stories:
             if story.problem is not None:
                 text = f"{visible(story.name)}: {visible(str(story.problem))}"
                 options.add_option(Option(Content.styled(text, "$text-error"), disabled=True))
                 continue
             options.add_option(Option(Content.styled(visible(story.name), "bold"), disabled=True))
             for branch in story.branches:
+                if (story.id, branch) == self._here:
+                    opened = options.option_count
                 mark = "●" if branch == story.active_branch else " "
-                self._places.append((story.id, branch))
-                options.add_option(Option(Content(f"  {mark} {visible(branch)}"), str(len(self._places) - 1)))
-        if not stories:
+                self._choices.append((story.id, branch))
+                options.add_option(Option(Content(f"  {mark} {visible(branch)}"), str(len(self._choices) - 1)))
+        if not self._stories:
             options.add_option(Option(Content("there are no stories in this folder"), disabled=True))
         options.focus()
-        options.action_first()
+        if opened is not None:
+            options.highlighted = opened
+        else:
+            options.action_first()
 
     def action_step(self, step: int) -> None:
         options = self.query_one(OptionList)
@@ -62,4 +72,4 @@ class StoryScreen(WorkingScreen["tuple[str, str] | None"], ModalScreen["tuple[st
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         if message.option.id is not None:
-            self.dismiss(self._places[int(message.option.id)])
+            self.dismiss(self._choices[int(message.option.id)])

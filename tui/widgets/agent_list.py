@@ -121,8 +121,8 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Opened(self, self.current))
 
     def on_click(self, event: events.Click) -> None:
-        at = event.y + round(self.scroll_offset.y)
-        if at < len(self._lines) and isinstance(self._lines[at], AgentSummary):
+        at = event.y - self.gutter.top + round(self.scroll_offset.y)
+        if 0 <= at < len(self._lines) and isinstance(self._lines[at], AgentSummary):
             self._go(at)
             self.action_open()
 

@@ -14,6 +14,10 @@ from tui.actions import Action
 from tui.safe_text import visible
 from tui.widgets.cells import fit
 
+_PROGRAM = " Stonehand   "
+_LEAST_NAME = 10
+"""Cells below which a title is not worth the room beside the state."""
+
 MESSAGE_SECONDS = 4.0
 """How long a message stands in place of the keys."""
 
@@ -28,26 +32,30 @@ class TopBar(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._title = ("", "")
-        self._state = ""
+        self._states: tuple[str, ...] = ("",)
 
-    def show(self, story: str, branch: str, state: str) -> None:
-        """Set what the bar says; nothing is drawn when nothing changed."""
-        if (self._title, self._state) != ((story, branch), state):
-            self._title, self._state = (story, branch), state
+    def show(self, story: str, branch: str, *states: str) -> None:
+        """Set what the bar says; nothing is drawn when nothing changed.
+
+        `states` are wordings of the right side, the longest first: the first that leaves the title whole is shown.
+        """
+        if (self._title, self._states) != ((story, branch), states):
+            self._title, self._states = (story, branch), states or ("",)
             self.refresh()
 
     def render(self) -> Content:
         width = self.size.width
         story, branch = (visible(part) for part in self._title)
-        right = f"{self._state} "
-        left = " Stonehand   "
-        room = width - Content(left).cell_length - Content(right).cell_length
-        if room < 8:
-            left, room = " ", width - 1 - Content(right).cell_length
-        if room < 8:
-            return Content(fit(right, width))
         name = f"{story} › {branch}" if branch else story
-        return Content.assemble((left, "bold $text-primary"), (fit(name, room), ""), (right, "$text-muted"))
+        wanted = Content(name).cell_length + 2
+        for state in self._states:
+            right = f"{state} "
+            for left in (_PROGRAM, " "):
+                room = width - Content(left).cell_length - Content(right).cell_length
+                if room >= wanted or (state == self._states[-1] and left == " " and room >= _LEAST_NAME):
+                    title = f"{fit(name, room - 2)}  "
+                    return Content.assemble((left, "bold $text-primary"), (title, ""), (right, "$text-muted"))
+        return Content(fit(f" {name}", width))
 
 
 class KeyBar(Widget):

@@ -22,9 +22,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
-from engine.blocks.arrange import Row
 from engine.blocks.block import ROLES, Role
-from tui.widgets.row_render import MARK_COLUMNS, Palette, fit, render_row, render_section
+from engine.blocks.rows import Row
+from tui.widgets.cells import fit
+from tui.widgets.row_render import MARK_COLUMNS, Palette, render_row, render_section
 
 _AUTOSCROLL_INTERVAL = 0.2
 _LEFT_BUTTON = 1
@@ -206,9 +207,9 @@ class BlockList(ScrollView, can_focus=True):
         classes: str | None = None,
         disabled: bool = False,
     ) -> None:
-        """`rows` as `set_rows` takes them; `empty` is what an empty list says."""
+        """`rows` as `set_rows` takes them; `empty` is what an empty list says, from the next `set_rows` on."""
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self._empty = empty
+        self.empty = empty
         self._rows: tuple[Row, ...] = tuple(rows)
         self._lines: list[_Line] = []
         self._line_of: dict[str, int] = {}
@@ -392,7 +393,7 @@ class BlockList(ScrollView, can_focus=True):
                     lines.append(row)
             self._sections[role] = (first, len(lines) - 1)
         if not line_of:
-            lines.append(_Notice(f"nothing matches “{self.filter}”" if self._rows and needle else self._empty))
+            lines.append(_Notice(f"nothing matches “{self.filter}”" if self._rows and needle else self.empty))
         self._lines = lines
         self._max_tokens = max((row.tokens or 0 for row in self._rows), default=0)
 

@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from tui.widgets.cells import fit
+from tui.widgets.line_input import LineInput
 
 SHOWN = 200
 """Rows listed at once; typing narrows them down."""
@@ -25,7 +26,8 @@ class FragmentList(Vertical):
     FragmentList {
         & > Input { height: 1; border: none; padding: 0; background: $surface; }
         & > Input:focus { border: none; background: $boost; }
-        & > OptionList { height: 1fr; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1; }
+        & > OptionList { min-width: 8; height: 1fr; border: none; padding: 0; background: transparent; }
+        & > OptionList { scrollbar-size-vertical: 1; }
     }
     """
 
@@ -43,15 +45,21 @@ class FragmentList(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._fragments: Sequence[tuple[str, str, str]] = ()
+        self._listed_width = 0
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="fragments: type to filter, enter inserts the id", select_on_focus=False)
+        yield LineInput(placeholder="fragments: part of a name or id", select_on_focus=False)
         yield OptionList()
 
     def show(self, fragments: Sequence[tuple[str, str, str]]) -> None:
         """List (id, type, name) triples."""
         if fragments != self._fragments:
             self._fragments = fragments
+            self._list()
+
+    def on_resize(self) -> None:
+        # Before the first layout there is no width to fit the names to.
+        if self.size.width != self._listed_width:
             self._list()
 
     def on_input_changed(self, message: Input.Changed) -> None:
@@ -72,6 +80,7 @@ class FragmentList(Vertical):
             self.post_message(self.Chosen(self, message.option.id))
 
     def _list(self) -> None:
+        self._listed_width = self.size.width
         wanted = self.query_one(Input).value.casefold().split()
         found: list[Option] = []
         for fragment_id, kind, name in self._fragments:

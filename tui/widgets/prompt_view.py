@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -23,6 +23,7 @@ from textual.strip import Strip
 
 from engine.blocks.compile import Message, Span
 from tui.safe_text import visible
+from tui.widgets.cells import fit, short_count
 from tui.widgets.text_view import draw_row, wrap_rows
 
 Tokens = Callable[[str], int] | Mapping[str, int]
@@ -154,10 +155,6 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("pageup", "scroll_pages(-1)", "Page up", show=False, id="prompt.page-up"),
         Binding("home,g", "scroll_top", "Top", show=False, id="prompt.top"),
         Binding("end,G", "scroll_bottom", "Bottom", show=False, id="prompt.bottom"),
-        Binding("J,right_square_bracket", "next_block", "Next block", id="prompt.next-block"),
-        Binding("K,left_square_bracket", "previous_block", "Previous block", id="prompt.previous-block"),
-        Binding("n", "next_match", "Next match", show=False, id="prompt.next-match"),
-        Binding("N", "previous_match", "Previous match", show=False, id="prompt.previous-match"),
     ]
     """
     | Key(s) | Description |
@@ -165,8 +162,6 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
     | down, j / up, k | Scroll a row. |
     | pagedown, space / pageup | Scroll a page. |
     | home, g / end, G | Go to the top or the bottom. |
-    | J, ] / K, [ | Go to the next or the previous block. |
-    | n / N | Go to the next or the previous match of the search. |
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -480,22 +475,6 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows.advance()
         self._scroll_to_row(len(self._rows.starts))
 
-    def action_next_block(self) -> None:
-        """Go to the next block."""
-        self.next_block()
-
-    def action_previous_block(self) -> None:
-        """Go to the previous block."""
-        self.previous_block()
-
-    def action_next_match(self) -> None:
-        """Go to the next match."""
-        self.next_match()
-
-    def action_previous_match(self) -> None:
-        """Go to the previous match."""
-        self.previous_match()
-
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notice which block is at the top."""
         super().watch_scroll_y(old_value, new_value)
@@ -604,8 +583,8 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         if part.block is None or start != part.start:
             return [Segment(" " * room), bar]
         block = self._blocks[part.block]
-        tokens = f"{_short(block.tokens):>6} "
-        name = set_cell_size(visible(block.name), room - len(tokens))
+        tokens = f"{short_count(block.tokens):>6} "
+        name = fit(block.name, room - len(tokens))
         return [Segment(name, role), Segment(tokens, self._style("tokens")), bar]
 
     def _draw_text(self, part: _Part, start: int, end: int) -> list[Segment]:
@@ -647,12 +626,3 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         if component not in self.COMPONENT_CLASSES:
             return Style.null()
         return self.get_component_rich_style(component)
-
-
-def _short(tokens: int) -> str:
-    """A number of tokens in at most five characters."""
-    if tokens < 1000:
-        return str(tokens)
-    if tokens < 999_500:
-        return f"{tokens / 1000:.1f}k" if tokens < 99_950 else f"{tokens / 1000:.0f}k"
-    return f"{tokens / 1_000_000:.1f}M"

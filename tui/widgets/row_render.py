@@ -1,15 +1,15 @@
 """How one line of the block list looks: a `Row` and a width in, a `Strip` of exactly that width out.
 
-      ✓ my-style-guide      ◆          sys    96 ▏
-      ✗ summary                    off usr     –
+      ✓ my-style-guide               ◆ sys    96 ▏
+      ✗ summary                  off   usr     –
       · target  only while refining    usr     –
-    ›!✓ prose-recent              +app usr  3.9k ████
+    ›!✓ prose-recent            +app   usr  3.9k ████
 
 From the left: the cursor `›` or the carried block `≡`; a warning `!`; the enable mark ✓ or ✗, or · for a block
-that is not there now; the name with a note behind it; ◆ for a script and ◇ for a text of the user's; `off` and
-the content mode; the role; estimated tokens and, as a bar, their size beside the largest block's. Every state
-has a sign of its own besides its colour. Signs of a state that needs attention stand left of the name, the
-only text from outside, where no disagreement about its width can shift them.
+that is not there now; the name with a note behind it, over the columns that are empty; `off` and the content mode;
+◆ for a script and ◇ for a text of the user's; the role; estimated tokens and, as a bar, their size beside the largest
+block's. Every state has a sign of its own besides its colour. Signs of a state that needs attention stand left of the
+name, the only text from outside, where no disagreement about its width can shift them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from engine.blocks.arrange import Row
 from engine.blocks.block import Role
 from engine.blocks.config import BlockType, ContentMode
+from engine.blocks.rows import Row
 from tui.safe_text import visible
+from tui.widgets.cells import fit, short_count
 
 MARK_COLUMNS = range(1, 4)
 """The columns of warning sign and enable mark, where a click switches the block on or off."""
@@ -37,10 +38,10 @@ _NOTE_MINIMUM = 8
 _FLAG = 5
 _KINDS: dict[BlockType | None, str] = {"script": "◆", "simple": "◇"}
 _MODES: dict[ContentMode | None, str] = {"prepend": "+pre", "append": "+app", "override": "ovr"}
-_ROLES: dict[Role, str] = {"system": "sys", "user": "usr"}
+ROLE_LETTERS: dict[str, str] = {"system": "sys", "user": "usr"}
+"""How a role is written in a list."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 4
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,39 +101,6 @@ def _columns(width: int) -> _Columns:
     return _Columns(lead, 0)
 
 
-def fit(text: str, width: int) -> str:
-    """`text`, made harmless, on exactly `width` cells: padded with spaces, or cut between graphemes with `…`."""
-    text = visible(text)
-    size = cell_len(text)
-    # A joiner at the end would swallow the first space behind it.
-    if size <= width and not text.endswith("\u200d"):
-        return text + " " * (width - size)
-    ending = _ELLIPSIS if size > width > 0 else ""
-    graphemes = [text[start:end] for start, end, _ in split_graphemes(text)[0]] if width > 0 else []
-    low, high = 0, len(graphemes)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if cell_len("".join(graphemes[:middle])) + len(ending) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    kept = "".join(graphemes[:low]).rstrip("\u200d") + ending
-    return kept + " " * (width - cell_len(kept))
-
-
-def compact(tokens: int) -> str:
-    """A number of tokens in at most five characters: 812, 1.2k, 34k, 1.2M."""
-    if tokens < 1_000:
-        return str(tokens)
-    for unit, name in ((1_000, "k"), (1_000_000, "M")):
-        value = tokens / unit
-        if value < 9.95:
-            return f"{value:.1f}{name}"
-        if value < 999.5:
-            return f"{value:.0f}{name}"
-    return ">999M"
-
-
 def bar(tokens: int, max_tokens: int) -> str:
     """The share of `tokens` in `max_tokens` as a bar of up to four cells, to an eighth of a cell."""
     if tokens <= 0 or max_tokens <= 0:
@@ -166,15 +134,16 @@ def render_row(
     put((sign + ("!" if row.warning else " "))[: columns.lead], palette.warning)
     if columns.lead > 2:
         put(_mark(row), palette.enabled if row.enabled else palette.disabled)
-    _put_name(row, columns, palette, put)
-    if columns.kind:
-        put(f" {_KINDS.get(row.type, ' ')}", palette.script if row.type == "script" else palette.text)
-    if columns.flags:
-        off, mode = "" if row.enabled else "off", _MODES.get(row.mode, "")
-        flags = f"{off} {mode}".strip() if columns.flags > _FLAG else off or mode
+    flags = _flags(row, columns.flags)
+    kind = _KINDS.get(row.type, "")
+    room = columns.name + (0 if flags else columns.flags + (0 if kind else columns.kind))
+    _put_name(row, room if columns.lead == _LEAD else -1, palette, put)
+    if flags:
         put(flags.rjust(columns.flags), palette.mode)
+    if columns.kind and (flags or kind):
+        put(f" {kind or ' '}", palette.script if row.type == "script" else palette.text)
     if columns.role:
-        letters = _ROLES[row.role][: columns.role - 1]
+        letters = ROLE_LETTERS[row.role][: columns.role - 1]
         put(f" {letters}", palette.system if row.role == "system" else palette.user)
     if columns.tokens:
         put(_tokens(row).rjust(columns.tokens), palette.tokens)
@@ -189,7 +158,7 @@ def render_section(role: Role, tokens: int, width: int, palette: Palette) -> Str
     """The line above the blocks of a role: its name and the tokens of all of them, on `width` cells."""
     columns = _columns(width)
     behind = columns.bar + columns.pad
-    number = compact(tokens).rjust(columns.tokens) if columns.tokens else ""
+    number = short_count(tokens).rjust(columns.tokens) if columns.tokens else ""
     title = fit(f" {role.upper()}", width - len(number) - behind)
     return Strip([Segment(f"{title}{number}{' ' * behind}", palette.base + palette.section)], width)
 
@@ -203,20 +172,28 @@ def _mark(row: Row) -> str:
 def _tokens(row: Row) -> str:
     if row.state == "pending":
         return "…"
-    return "–" if row.tokens is None else compact(row.tokens)
+    return "–" if row.tokens is None else short_count(row.tokens)
 
 
-def _put_name(row: Row, columns: _Columns, palette: Palette, put: Callable[[str, Style], None]) -> None:
-    """The name column: a space, the name and, where there is room, why the block needs a look or is not sent."""
-    if columns.lead < _LEAD:
+def _flags(row: Row, width: int) -> str:
+    """`off` and the content mode, as far as `width` has room for them."""
+    off, mode = "" if row.enabled else "off", _MODES.get(row.mode, "")
+    if not width:
+        return ""
+    return f"{off} {mode}".strip() if width > _FLAG else off or mode
+
+
+def _put_name(row: Row, width: int, palette: Palette, put: Callable[[str, Style], None]) -> None:
+    """A space, then on `width` cells the name and, where there is room, why the block needs a look or is not sent."""
+    if width < 0:
         return
     put(" ", Style.null())
-    if not columns.name:
+    if not width:
         return
     size = cell_len(visible(row.name))
-    room = columns.name - size - 2
+    room = width - size - 2
     if row.note and room >= _NOTE_MINIMUM:
         put(fit(row.name, size + 2), Style.null())
         put(fit(row.note, room), palette.warning if row.warning else palette.note)
     else:
-        put(fit(row.name, columns.name), Style.null())
+        put(fit(row.name, width), Style.null())

@@ -132,11 +132,14 @@ class TextEditor(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False, id="editor.leave"),
+        Binding("ctrl+home", "text_start", "Start of the text", show=False),
+        Binding("ctrl+end", "text_end", "End of the text", show=False),
     ]
     """
     | Key(s) | Description |
     | :- | :- |
     | escape | Leave the editor; the text is kept. |
+    | ctrl+home, ctrl+end | Go to the start or the end of the text. |
 
     Everything else is bound as in `TextArea`.
     """
@@ -194,6 +197,8 @@ class TextEditor(TextArea):
         disabled: bool = False,
     ) -> None:
         """An editor that shows `text`. A blinking cursor costs about 600 bytes a second over a slow link."""
+        self.changes = 0
+        """Counts the user's changes: while it stays the same, so does `value`, unless another text is loaded."""
         self._original = ""
         self._touched = False
         self._too_large = False
@@ -281,6 +286,14 @@ class TextEditor(TextArea):
         """Tell the owner that the user is done here, with the text to save."""
         self.post_message(self.Left(self, self.text_if_edited()))
 
+    def action_text_start(self) -> None:
+        """Go to the start of the text."""
+        self.move_cursor((0, 0))
+
+    def action_text_end(self) -> None:
+        """Go to the end of the text."""
+        self.move_cursor(self.document.end)
+
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit as one undoable step, and repaint the lines it changed."""
         edit.text = editor_text(edit.text)
@@ -313,6 +326,7 @@ class TextEditor(TextArea):
 
     def _changed_by_user(self) -> None:
         self._touched = True
+        self.changes += 1
         self.post_message(self.Edited(self))
 
     def on_key(self, event: events.Key) -> None:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # What decides how an app draws; a test sets what it needs instead of inheriting it.
 _FORGOTTEN = (
     "TEXTUAL", "STONEHAND", "COLORTERM", "COLORFGBG", "NO_COLOR", "TERM", "LC_TERMINAL", "TMUX", "STY", "SSH_",
-    "ESCDELAY",
+    "ESCDELAY", "COLUMNS", "LINES",
 )  # fmt: skip
 # Keyboard protocol and other private sequences, of which pyte would print the last letter.
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")

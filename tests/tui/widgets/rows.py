@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.blocks.arrange import Row
+from engine.blocks.rows import Row
 from engine.blocks.block import Role
 
 

@@ -12,7 +12,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from engine.blocks.arrange import Row
+from engine.blocks.rows import Row
 from tests.tui.widgets.rows import make_row, make_rows
 from tui.widgets.block_list import BlockList
 

@@ -9,9 +9,10 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from engine.blocks.arrange import Row
+from engine.blocks.rows import Row
 from tests.tui.widgets.rows import make_row
-from tui.widgets.row_render import MARK_COLUMNS, Palette, bar, compact, fit, render_row, render_section
+from tui.widgets.cells import fit, short_count
+from tui.widgets.row_render import MARK_COLUMNS, Palette, bar, render_row, render_section
 
 PLAIN = Palette(**{name: Style.null() for name in Palette.__slots__})
 COLOURED = Palette(**{name: Style(color=f"color({i + 16})") for i, name in enumerate(Palette.__slots__)})
@@ -68,13 +69,13 @@ def test_the_look() -> None:
     ]
     assert [line(row).text for row in rows] == [
         "  ✓ instructions                             sys   812 ▊    ",
-        "  ✓ my-style-guide                ◆          usr    96 ▏    ",
-        "  ✗ summary                              off usr     –      ",
-        "  ✗ switched                        off +app usr     –      ",
+        "  ✓ my-style-guide                         ◆ usr    96 ▏    ",
+        "  ✗ summary                            off   usr     –      ",
+        "  ✗ switched                      off +app   usr     –      ",
         "  · target  while refining                   usr     –      ",
-        " !✓ prose-recent  script error (…       +app usr  3.9k ███▉ ",
-        "  ✓ later                         ◆          usr     …      ",
-        "  ✓ notes                         ◇      ovr usr  4.0k ████ ",
+        " !✓ prose-recent  script error (…     +app   usr  3.9k ███▉ ",
+        "  ✓ later                                  ◆ usr     …      ",
+        "  ✓ notes                              ovr ◇ usr  4.0k ████ ",
     ]
     assert render_section("system", 1900, 60, PLAIN).text == (" SYSTEM" + " " * 43 + "1.9k      ")
 
@@ -135,8 +136,8 @@ def test_colours() -> None:
     [(0, "0"), (999, "999"), (1000, "1.0k"), (1249, "1.2k"), (9949, "9.9k"), (9950, "10k"), (999_499, "999k"),
      (999_500, "1.0M"), (123_456_789, "123M"), (10**12, ">999M")],
 )  # fmt: skip
-def test_compact(tokens: int, text: str) -> None:
-    assert compact(tokens) == text
+def test_short_count(tokens: int, text: str) -> None:
+    assert short_count(tokens) == text
     assert len(text) <= 5
 
 

@@ -1,0 +1,78 @@
+"""Stories, scripts and models can't act on the terminal, whatever text they hold."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.place import DOWN, Place, ctrl, escape
+from tests.stories import custom_block, fragment, make_story
+
+EVIL = (
+    "\x1b]52;c;RVZJTA==\x07",
+    "\x1b]0;EVILTITLE\x07",
+    "\x1b[2JEVIL",
+    "\x9b2JEVIL",
+    "\x9d0;EVILTITLE\x9c",
+    "\x0eEVIL\x0f",
+    "\x1bcEVIL\x08\x7f",
+)
+BAD = "".join(EVIL)
+FORBIDDEN = (b"\x1b]52;", b"\x1b]0;", b"\x1b[2J", b"\x1bc", b"\xc2\x9b", b"\xc2\x9d", b"\xc2\x9c", b"\x0e", b"\x0f", b"\x08")
+
+
+def test_no_control_character_reaches_the_terminal(place: Place) -> None:
+    prose = [" ".join(f"{word}{evil}" for word in ("The", "lamp", "burned", "on")) for evil in EVIL]
+    blocks = [
+        custom_block("cb-evil01", f"{BAD} text", name=f"Bad{BAD}"),
+        custom_block("cb-evil02", f"console.log({json.dumps(BAD)}); return {json.dumps(BAD)}", type="script"),
+        custom_block("cb-evil03", f"throw new Error({json.dumps(BAD)})", type="script", name=f"Err{BAD}"),
+    ]
+    names = [f"{block['name']}" for block in blocks]
+    make_story(
+        place.data,
+        "evil",
+        name=f"Evil{BAD}",
+        prose=prose,
+        fragments=[
+            fragment("ch-evilaa", "character", BAD, name=f"Who{BAD}", description=BAD, sticky=True),
+            fragment("kn-evilaa", "knowledge", BAD, name=BAD, tags=[BAD]),
+        ],
+        configs={"generation.writer": {"customBlocks": blocks}},
+    )
+    assert any("\x1b" in name for name in names)
+    with place.start() as app:
+        app.wait_for("Bad")
+        app.wait_for("Err")
+        for _ in range(18):
+            app.press(DOWN, quiet=0.05)
+        app.press(b"\x1b[Ae", quiet=0.3)
+        app.press(b"\x1bOR", quiet=0.3)  # f3: the fragments
+        escape(app)
+        app.wait_for("J/K move")
+        app.press(b"X", quiet=0.3)  # tells the name of what was deleted
+        app.press(b"u", quiet=0.3)
+        app.press(b"p", quiet=0.4)
+        app.wait_for("jump")
+        app.press(b"b", quiet=0.4)
+        escape(app)
+        escape(app)
+        app.wait_for("J/K move")
+        app.press(b"s", quiet=0.4)
+        escape(app)
+        app.press(b"g", quiet=0.3)
+        app.wait_for("what should happen next")
+        app.press(ctrl("g"), quiet=0.3)
+        app.wait_for("writing")
+        app.wait_for(lambda screen: "lamp" in screen)
+        app.press(ctrl("x"), quiet=0.4)
+        app.wait_for("keep it, discard it")
+        app.press(ctrl("s"), quiet=0.4)
+        app.wait_for("kept")
+        escape(app)
+        app.wait_for("J/K move")
+        app.write(b"q")
+        assert app.wait() == 0
+        sent = bytes(app.output)
+    assert b"EVIL" in sent, "the words are shown"
+    assert [sequence for sequence in FORBIDDEN if sequence in sent] == []
+    assert app.terminal.title == ""

@@ -1,0 +1,132 @@
+"""Help, the command palette and other keys: all made from the registry."""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual.app import SystemCommand
+from textual.command import CommandPalette
+
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tui.actions import ACTIONS, Keymap, key_name
+from tui.screens.help import HelpScreen
+from tui.screens.passage import PassageScreen
+from tui.screens.prompt import PromptScreen
+from tui.widgets.stream_view import StreamView
+
+
+def commands(ed: Editor) -> dict[str, SystemCommand]:
+    return {command.title: command for command in ed.app.get_system_commands(ed.app.screen)}
+
+
+async def run(ed: Editor, title: str) -> None:
+    result = commands(ed)[title].callback()
+    if asyncio.iscoroutine(result):
+        await result
+    await ed.pilot.pause()
+
+
+async def test_help_lists_every_key(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("question_mark")
+        assert isinstance(ed.app.screen, HelpScreen)
+        text = ed.app.screen.query_one(StreamView).text
+        words = " ".join(text.split())
+        for action in ACTIONS:
+            assert action.title in words, action.id
+            for key in action.keys:
+                assert key_name(key) in words, (action.id, key)
+        assert text.startswith("Block list")
+        await ed.press("pagedown", "end")
+        assert ed.shows("Everywhere")
+        await ed.press("f1")
+        assert ed.app.screen is ed.desk
+        await ed.press("f1", "escape")
+        assert ed.app.screen is ed.desk
+
+
+async def test_help_begins_with_the_screen_in_front(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("p")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+        await ed.press("question_mark")
+        assert ed.app.screen.query_one(StreamView).text.startswith("Compiled prompt")
+        await ed.press("question_mark", "escape", "g")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        await ed.press("f1")
+        assert ed.app.screen.query_one(StreamView).text.startswith("Generate")
+
+
+async def test_the_palette_has_every_action_of_the_screen(editor: Open) -> None:
+    async with editor() as ed:
+        wanted = {action.title for action in ACTIONS if action.place in ("app", "desk", "list")}
+        assert wanted - {"Command palette"} <= set(commands(ed))
+        await ed.press("p")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+        assert {action.title for action in ACTIONS if action.place == "prompt"} <= set(commands(ed))
+        assert "Delete the block" not in commands(ed)
+
+
+async def test_the_palette_runs_them(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("story-info")
+        await run(ed, "Enable or disable the block")
+        assert "✗ story-info" in ed.line_of("story-info")
+        await run(ed, "Move the block down")
+        assert [row.key for row in ed.blocks.rows][5] == "story-info"
+        await run(ed, "Undo")
+        await run(ed, "Undo")
+        assert ed.session.document.undo_label is None
+        await run(ed, "Content mode override: your text instead of the default")
+        await ed.until(lambda: ed.inspector.typing)
+        await run(ed, "Go to the agents")
+        assert ed.focus == "agents"
+        await run(ed, "Read the compiled prompt")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+        await run(ed, "Next block")
+        await run(ed, "Help")
+        assert isinstance(ed.app.screen, HelpScreen)
+
+
+async def test_the_palette_by_keys(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("ctrl+p")
+        assert isinstance(ed.app.screen, CommandPalette)
+        await ed.type("compiled prompt")
+        await ed.until(lambda: ed.shows("Read the compiled prompt"))
+        await ed.until(lambda: ed.app.screen.query_one("OptionList").option_count)  # type: ignore[attr-defined]
+        await ed.press("down", "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "what was chosen")
+
+
+async def test_other_keys(editor: Open) -> None:
+    keymap = Keymap({"cursor-down": "ctrl+n", "next-match": "ctrl+n", "help": "h", "fly": "z", "add": "p"})
+    async with editor(keymap=keymap) as ed:
+        assert len(ed.toasts) == 2 and "fly" in ed.toasts[0] + ed.toasts[1]
+        await ed.press("ctrl+n")
+        assert ed.blocks.key == "tools"
+        await ed.press("j")
+        assert ed.blocks.key == "tools", "the default key is free"
+        assert "h help" in ed.lines()[-1]
+        await ed.press("h")
+        assert isinstance(ed.app.screen, HelpScreen)
+        await ed.press("escape", "p")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+        await ed.press("slash")
+        await ed.type("the")
+        await ed.press("enter", "n")
+        assert ed.said.startswith("match 1 of")
+        await ed.press("ctrl+n")
+        assert ed.said.startswith("match 2 of")
+
+
+async def test_redraw_and_typing_it(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("ctrl+l")
+        assert ed.app.screen is ed.desk
+        await ed.goto("cb-stylea")
+        await ed.press("e", "question_mark", "f1")
+        assert isinstance(ed.app.screen, HelpScreen)
+        await ed.press("escape")
+        assert ed.text.value == "?Short sentences." and ed.inspector.typing

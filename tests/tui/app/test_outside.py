@@ -1,0 +1,346 @@
+"""Other programs change the files: nothing of theirs and nothing of ours is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+
+from engine.document import SaveState
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tui.screens.choice import ChoiceDialog
+
+
+def change(file: Path, edit: Callable[[dict[str, Any]], object]) -> bytes:
+    """Change a config as another program does; returns what it wrote."""
+    config = json.loads(file.read_text("utf-8"))
+    edit(config)
+    data = json.dumps(config, indent=1).encode()
+    other = file.with_name("other-program.tmp")
+    other.write_bytes(data)
+    other.replace(file)
+    return data
+
+
+def disable(block: str) -> Callable[[dict[str, Any]], object]:
+    return lambda config: config["overrides"].update({block: {"enabled": False}})
+
+
+async def conflict(ed: Editor) -> bytes:
+    """Our story-info is off and unsaved, the other program's prose-recent is off."""
+    await ed.goto("story-info")
+    data = change(ed.file(), disable("prose-recent"))
+    await ed.press("space", "ctrl+s")
+    await ed.until(lambda: ed.session.document.state is SaveState.CONFLICT, "the conflict")
+    await ed.until(lambda: ed.shows("was changed by another program"))
+    return data
+
+
+async def choose(ed: Editor, key: str) -> None:
+    await ed.press("exclamation_mark")
+    await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+    await ed.press(key)
+    await ed.until(lambda: not isinstance(ed.app.screen, ChoiceDialog))
+
+
+async def test_a_change_outside_is_taken_in(editor: Open) -> None:
+    async with editor(watch=True) as ed:
+        await ed.goto("cb-stylea")
+        before = ed.file().read_bytes()
+        await ed.pilot.pause(0.5)  # the watch has to be in place
+        change(ed.file(), disable("story-info"))
+        await ed.until(lambda: "✗ story-info off" in ed.line_of("story-info"), "the change")
+        assert ed.blocks.key == "cb-stylea" and ed.focus == "blocks"
+        await ed.press("u", "ctrl+s")
+        await ed.saved()
+        assert ed.file().read_bytes() == before, "undo spans it"
+
+
+async def test_a_story_that_grows_outside(editor: Open, data: Path) -> None:
+    async with editor(watch=True) as ed:
+        await ed.goto("cb-counta")
+        await ed.until(lambda: ed.shows("Sections so far: 2"))
+        await ed.pilot.pause(0.5)
+        branch = data / "stories/the-quay/branches/main"
+        section = json.loads((branch / "fragments/pr-aaaa01.json").read_text("utf-8")) | {"id": "pr-aaaa02"}
+        (branch / "fragments/pr-aaaa02.json").write_text(json.dumps(section), "utf-8")
+        chain = json.loads((branch / "prose-chain.json").read_text("utf-8"))
+        chain["entries"].append({"proseFragments": ["pr-aaaa02"], "active": "pr-aaaa02"})
+        (branch / "prose-chain.json").write_text(json.dumps(chain), "utf-8")
+        await ed.until(lambda: ed.shows("Sections so far: 3"), "the preview of the new story")
+        assert ed.blocks.key == "cb-counta"
+
+
+async def test_conflict_mine(editor: Open) -> None:
+    async with editor() as ed:
+        data = await conflict(ed)
+        assert ed.file().read_bytes() == data, "nothing is overwritten unasked"
+        assert ed.shows("conflict")
+        await choose(ed, "escape")
+        assert ed.session.document.state is SaveState.CONFLICT
+        await choose(ed, "m")
+        await ed.saved()
+        assert set(ed.config()["overrides"]) == {"instructions", "story-info"}
+        assert not ed.shows("was changed by another program")
+
+
+async def test_conflict_theirs(editor: Open) -> None:
+    async with editor() as ed:
+        data = await conflict(ed)
+        await choose(ed, "t")
+        await ed.saved()
+        assert ed.file().read_bytes() == data
+        assert "off" in ed.line_of("prose-recent") and "off" not in ed.line_of("story-info")
+        await ed.press("u", "ctrl+s")
+        await ed.saved()
+        assert "story-info" in ed.config()["overrides"], "undo brings mine back"
+
+
+async def test_conflict_merge(editor: Open) -> None:
+    async with editor() as ed:
+        await conflict(ed)
+        await choose(ed, "g")
+        await ed.saved()
+        assert {"story-info", "prose-recent"} <= set(ed.config()["overrides"])
+        assert "off" in ed.line_of("prose-recent") and "off" in ed.line_of("story-info")
+
+
+async def test_leaving_with_a_conflict_asks(editor: Open) -> None:
+    async with editor() as ed:
+        data = await conflict(ed)
+        await ed.press("ctrl+q")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("escape")
+        await ed.until(lambda: not isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.app.is_running and ed.app._exit is False
+        await ed.press("q")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("l")
+        await ed.until(lambda: ed.app._exit)
+        assert ed.file().read_bytes() == data
+    async with editor() as ed:
+        assert ed.session.document.state is SaveState.CONFLICT, "the edits are back"
+        assert "off" in ed.line_of("story-info")
+        await choose(ed, "g")
+        await ed.saved()
+        assert {"story-info", "prose-recent"} <= set(ed.config()["overrides"])
+
+
+async def test_quitting_saves(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("e", "Q", "ctrl+q")
+        await ed.until(lambda: ed.app._exit)
+        assert ed.custom("House style")["content"] == "QShort sentences."
+        assert ed.app.return_code == 0
+
+
+async def test_an_invalid_file_is_shown_and_left_alone(editor: Open, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    config = json.loads(file.read_text("utf-8"))
+    config["customBlocks"][1]["role"] = "narrator"
+    broken = json.dumps(config, indent=2).encode()
+    file.write_bytes(broken)
+    line = next(n for n, text in enumerate(broken.decode().splitlines(), 1) if "narrator" in text)
+    async with editor() as ed:
+        assert ed.shows(f"generation.writer.json:{line} customBlocks[1].role")
+        assert ed.shows("invalid")
+        for key in ("space", "J", "b", "D"):
+            await ed.press(key)
+            assert "repair" in ed.said, key
+        await ed.press("ctrl+s")
+        assert file.read_bytes() == broken
+        fixed = json.dumps(config | {"customBlocks": config["customBlocks"][:1]}).encode()
+        file.write_bytes(fixed)
+        await ed.press("s")
+        await ed.until(lambda: ed.shows("Story and branch"))
+        await ed.press("enter")
+        await ed.until(lambda: "House style" in ed.listed_names(), "the repaired file")
+        await ed.until(lambda: not ed.shows("invalid"))
+        await ed.press("space", "ctrl+s")
+        await ed.saved()
+
+
+async def test_an_invalid_file_repaired_outside_is_taken_in(editor: Open, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    good = file.read_bytes()
+    async with editor(watch=True) as ed:
+        await ed.pilot.pause(0.5)
+        file.write_bytes(good[:-20])
+        await ed.until(lambda: ed.session.document.state is SaveState.INVALID)
+        await ed.until(lambda: ed.shows("It is left as it is"))
+        file.write_bytes(good)
+        await ed.until(lambda: "House style" in ed.listed_names(), "the repaired file")
+        assert not ed.shows("It is left as it is")
+        assert file.read_bytes() == good
+
+
+async def test_an_invalid_file_can_be_reset_and_is_kept(editor: Open, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    file.write_bytes(b'{"customBlocks": 7}')
+    async with editor() as ed:
+        await ed.press("R", "escape")
+        assert file.read_bytes() == b'{"customBlocks": 7}'
+        await ed.press("R", "r")
+        await ed.saved()
+        copies = list(file.parent.glob("generation.writer.json.invalid-*"))
+        assert [copy.read_bytes() for copy in copies] == [b'{"customBlocks": 7}']
+        assert ed.config()["customBlocks"] == [] and "kept as" in ed.said
+        await ed.press("space", "ctrl+s")
+        await ed.saved()
+        assert ed.config()["overrides"] == {"instructions": {"enabled": False}}
+
+
+async def test_a_corrupt_fragment_does_not_take_the_story_down(editor: Open, data: Path) -> None:
+    (data / "stories/the-quay/branches/main/fragments/kn-mirafa.json").write_text("{", "utf-8")
+    async with editor() as ed:
+        assert "prose-recent" in ed.listed_names()
+        await ed.press("p")
+        await ed.until(lambda: "kn-mirafa.json" in ed.said, "the report")
+
+
+async def test_edits_that_were_not_saved_come_back(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor() as ed:
+        before = ed.file().read_bytes()
+        monkeypatch.setattr("tui.saver.SAVE_PAUSE", 600)
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        await ed.type("typed before the end ")
+        ed.desk.collect()
+        ed.workspace.journal.flush()
+        assert ed.file().read_bytes() == before
+        # As if killed: neither the saver nor the workspace gets to do anything more.
+        monkeypatch.setattr("tui.saver.Saver.begin", lambda *_: None)
+    async with editor() as ed:
+        assert "edits of the last session" in ed.said
+        await ed.goto("cb-stylea")
+        assert ed.text.value == "typed before the end Short sentences."
+        monkeypatch.undo()
+        await ed.press("ctrl+s")
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "typed before the end Short sentences."
+        await ed.press("u", "ctrl+s")
+        await ed.saved()
+        assert ed.file().read_bytes() == before
+
+
+async def test_two_editors_at_once(editor: Open) -> None:
+    async with editor(watch=True) as one, editor(watch=True) as two:
+        await one.pilot.pause(0.5)
+        await one.goto("story-info")
+        await one.press("space", "ctrl+s")
+        await one.saved()
+        await two.until(lambda: "✗ story-info" in two.line_of("story-info"), "the other's edit")
+        await two.goto("prose-recent")
+        await two.press("space", "ctrl+s")
+        await two.saved()
+        await one.until(lambda: "✗ prose-recent" in one.line_of("prose-recent"))
+        assert {"story-info", "prose-recent"} <= set(one.config()["overrides"])
+        assert one.config() == two.config()
+
+
+def script_editor(folder: Path, text: str, code: int = 0) -> str:
+    """An editor program that puts `text` in front of its file."""
+    program = folder / "editor.sh"
+    lines = [
+        "#!/bin/sh",
+        f'printf "%s" "{text}" > "$1.new"',
+        'cat "$1" >> "$1.new"',
+        'mv "$1.new" "$1"',
+        f"exit {code}",
+    ]
+    program.write_text("\n".join(lines))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+@pytest.fixture
+def lent_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A headless app has no terminal to lend: run the program as if it had."""
+    import contextlib
+
+    monkeypatch.setattr(App, "suspend", lambda self: contextlib.nullcontext())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the editor is a shell script")
+async def test_external_editor(
+    editor: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent_terminal: None
+) -> None:
+    monkeypatch.setenv("EDITOR", script_editor(tmp_path, "From outside. "))
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("ctrl+e")
+        await ed.until(lambda: ed.text.value == "From outside. Short sentences.")
+        await ed.press("ctrl+s")
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "From outside. Short sentences."
+        await ed.press("e", "A", "f4")
+        await ed.until(lambda: ed.text.value == "From outside. AFrom outside. Short sentences.")
+        await ed.press("escape")
+        await ed.goto("story-info")
+        await ed.press("ctrl+e")
+        assert "choose a content mode first" in ed.said
+        monkeypatch.setenv("EDITOR", script_editor(tmp_path, "lost? ", code=3))
+        await ed.goto("cb-stylea")
+        await ed.press("ctrl+e")
+        await ed.until(lambda: any("ended with code 3" in toast for toast in ed.toasts))
+        assert "lost?" not in ed.text.value
+        monkeypatch.delenv("EDITOR")
+        await ed.press("ctrl+e")
+        await ed.until(lambda: any("no external editor is set" in toast for toast in ed.toasts))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the editor is a shell script")
+async def test_an_invalid_file_opens_in_the_external_editor(
+    editor: Open, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent_terminal: None
+) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    good = file.read_bytes()
+    file.write_bytes(good[1:])
+    monkeypatch.setenv("EDITOR", script_editor(tmp_path, "{"))
+    async with editor() as ed:
+        assert ed.shows("It is left as it is: ctrl+e opens it")
+        await ed.press("ctrl+e")
+        await ed.until(lambda: "House style" in ed.listed_names())
+        assert file.read_bytes() == good
+
+
+async def test_typing_while_everything_else_happens(editor: Open, data: Path) -> None:
+    text = "The tide tables were wrong by a day, and nobody at the quay said so. " * 2
+    async with editor(watch=True) as ed:
+        await ed.goto("cb-counta")
+        await ed.press("e", "ctrl+end", "enter")
+        await ed.type("// ")
+        fragment = data / "stories/the-quay/branches/main/fragments/kn-mirafa.json"
+        for n, char in enumerate(text):
+            await ed.type(char)
+            if n % 9 == 0:
+                fragment.write_text(fragment.read_text("utf-8").replace("Nine berths", f"Nine berths{n}"), "utf-8")
+            if n % 23 == 0:
+                ed.desk.action_save()
+            if n % 31 == 0:
+                ed.desk.show_rows()
+        assert ed.inspector.typing, "the focus has stayed"
+        assert ed.text.value.endswith("// " + text)
+        await ed.press("ctrl+s")
+        await ed.saved()
+        assert ed.custom("Section count")["content"].endswith("// " + text)
+        assert ed.inspector.typing
+
+
+async def test_a_block_deleted_outside_while_it_is_typed_into(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        await ed.saved()
+        change(ed.file(), lambda config: config["customBlocks"].pop(0))
+        ed.desk.post_message(ed.desk.StoryChanged("the-quay", frozenset()))
+        await ed.until(lambda: "cb-stylea" not in [row.key for row in ed.blocks.rows])
+        await ed.until(lambda: ed.focus == "blocks", "the focus, away from the neighbour's text")

@@ -1,0 +1,262 @@
+"""Generating: begin, stop, and what becomes of a passage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import StonehandError
+from engine.models.wire.base import Failure
+from engine.workspace import Workspace
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tui.screens.choice import ChoiceDialog
+from tui.screens.passage import PassageScreen
+from tui.screens.pick import PickDialog
+from tui.widgets.stream_view import StreamView
+
+
+def branch(ed: Editor) -> Path:
+    return ed.workspace.data / "stories/the-quay/branches/main"
+
+
+def files(ed: Editor) -> dict[str, bytes]:
+    return {str(path.relative_to(branch(ed))): path.read_bytes() for path in branch(ed).rglob("*") if path.is_file()}
+
+
+async def generating(ed: Editor) -> StreamView:
+    await ed.press("g")
+    await ed.until(lambda: isinstance(ed.app.screen, PassageScreen), "the generate screen")
+    return ed.app.screen.query_one("#passage", StreamView)
+
+
+async def begun(ed: Editor, key: str = "ctrl+g") -> None:
+    await ed.press(key)
+    await ed.until(lambda: screen(ed)._run is not None, "a run")
+
+
+async def finished(ed: Editor) -> None:
+    await ed.until(lambda: not screen(ed).running and screen(ed)._timer is None, "the end of the passage")
+
+
+def screen(ed: Editor) -> PassageScreen:
+    front = ed.app.screen
+    assert isinstance(front, PassageScreen)
+    return front
+
+
+async def test_keep(editor: Open) -> None:
+    async with editor() as ed:
+        before = files(ed)
+        view = await generating(ed)
+        assert ed.focus == "direction" and ed.shows("rehearsal (not a model)")
+        await ed.type("Let it rain.")
+        await begun(ed)
+        assert ed.focus == "passage"
+        await finished(ed)
+        text = view.text
+        assert text.strip() and ed.shows("keep it, discard it, or begin again")
+        assert files(ed) == before, "nothing is saved before it is kept"
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as pr-"))
+        fragment_id = ed.said.removeprefix("kept as ")
+        fragment = json.loads((branch(ed) / "fragments" / f"{fragment_id}.json").read_text("utf-8"))
+        assert fragment["content"] == text and fragment["meta"]["generatedFrom"] == "Let it rain."
+        chain = json.loads((branch(ed) / "prose-chain.json").read_text("utf-8"))
+        assert chain["entries"][-1]["active"] == fragment_id
+        logs = list((branch(ed) / "generation-logs").glob("gen-*.json"))
+        assert [json.loads(log.read_text("utf-8"))["fragmentId"] for log in logs] == [fragment_id]
+        await ed.press("ctrl+s")
+        assert ed.said == "there is no passage to keep"
+        assert len(list((branch(ed) / "generation-logs").glob("gen-*.json"))) == 1
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk, "the main screen, unasked")
+        await ed.listed()
+        await ed.until(lambda: ed.session.row("cb-counta").content == "Sections so far: 3", "the story as it is now")
+
+
+async def test_stop_and_again(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor() as ed:
+        monkeypatch.setattr("engine.workspace.WORDS_PER_SECOND", 40.0)
+        view = await generating(ed)
+        await begun(ed, "f5")
+        await ed.until(lambda: view.text.strip())
+        await ed.press("ctrl+s")
+        assert "still writing" in ed.said
+        await ed.press("ctrl+g")
+        assert "still writing" in ed.said
+        await ed.press("ctrl+x")
+        await finished(ed)
+        assert ed.shows("stopped")
+        first = screen(ed)._run
+        assert first is not None and view.text == first.view().text
+        await begun(ed)
+        await ed.until(lambda: screen(ed)._run is not first, "another run")
+        await ed.until(lambda: view.text.strip())
+        await ed.press("ctrl+x")
+        await finished(ed)
+        await ed.press("ctrl+d")
+        assert view.text == "" and ed.focus == "direction"
+
+
+async def test_discard(editor: Open) -> None:
+    async with editor() as ed:
+        before = files(ed)
+        await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        await ed.press("ctrl+d")
+        assert ed.app.screen.query_one("#passage", StreamView).text == ""
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        assert files(ed) == before
+
+
+async def test_keys_of_a_text_stay_with_the_direction(editor: Open) -> None:
+    async with editor() as ed:
+        view = await generating(ed)
+        await ed.type("Let it rain.")
+        await begun(ed)
+        await finished(ed)
+        await ed.press("tab" if ed.focus != "passage" else "shift+tab")
+        assert ed.focus == "direction"
+        await ed.press("home", "ctrl+d", "shift+right", "ctrl+x")
+        assert screen(ed).query_one("#direction").value == "t it rain."  # type: ignore[attr-defined]
+        assert view.text.strip(), "the passage is still there"
+
+
+@pytest.mark.parametrize("leave", ["escape", "ctrl+q"])
+async def test_leaving_with_a_passage_asks(editor: Open, leave: str) -> None:
+    async with editor() as ed:
+        before = files(ed)
+        view = await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        await ed.press(leave)
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.shows("The passage is not kept yet")
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        assert view.text.strip() and files(ed) == before
+        await ed.press(leave)
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("k")
+        if leave == "escape":
+            await ed.until(lambda: ed.app.screen is ed.desk)
+        else:
+            await ed.until(lambda: ed.app._exit)
+        assert len(files(ed)) == len(before) + 2, "a fragment and a log"
+
+
+async def test_escape_while_writing_stops_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor() as ed:
+        monkeypatch.setattr("engine.workspace.WORDS_PER_SECOND", 30.0)
+        view = await generating(ed)
+        await begun(ed)
+        await ed.until(lambda: view.text.strip())
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.shows("Still writing")
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        assert screen(ed).running or (screen(ed)._run and screen(ed)._run.view().phase == "done")
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("d")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+
+
+async def test_a_log_can_be_replayed(editor: Open) -> None:
+    async with editor() as ed:
+        view = await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        text = view.text
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as"))
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        assert ed.shows("rehearsal") and ed.shows("replay:gen-")
+        await ed.press("down", "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        await ed.until(lambda: "replay:gen-" in ed.lines()[0])
+        first = screen(ed)._run
+        await begun(ed)
+        await ed.until(lambda: screen(ed)._run is not first)
+        await finished(ed)
+        assert view.text == text
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+
+
+async def test_the_direction_is_remembered_and_shown(editor: Open) -> None:
+    async with editor() as ed:
+        await generating(ed)
+        await ed.type("Let it rain.")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await ed.until(lambda: "author-input" in ed.listed_names(), "the block of the direction")
+        await generating(ed)
+        assert screen(ed).query_one("#direction").value == "Let it rain."  # type: ignore[attr-defined]
+
+
+async def test_an_empty_passage_is_not_kept(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SilentWire:
+        name = "silent"
+
+        async def stream(self, request: object):  # type: ignore[no-untyped-def]
+            return
+            yield
+
+    monkeypatch.setattr(Workspace, "wire", lambda *_: SilentWire())
+    async with editor() as ed:
+        before = files(ed)
+        await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        await ed.press("ctrl+s")
+        assert ed.said == "there is no passage to keep"
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        assert files(ed) == before
+
+
+async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    class FailingWire:
+        name = "failing"
+
+        async def stream(self, request: object):  # type: ignore[no-untyped-def]
+            yield Failure("network", "the line is [/] dead \x1b[31m")
+
+    monkeypatch.setattr(Workspace, "wire", lambda *_: FailingWire())
+    async with editor() as ed:
+        before = files(ed)
+        await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        assert ed.said.startswith("the line is [/] dead")
+        assert ed.shows("the line is [/] dead ␛[31m")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        assert files(ed) == before
+
+
+async def test_a_passage_that_can_not_be_written(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StonehandError("the disk is full", repair="make room, then keep it again")
+
+    async with editor() as ed:
+        view = await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        with monkeypatch.context() as patch:
+            patch.setattr(Workspace, "keep", refuse)
+            await ed.press("ctrl+s")
+            await ed.until(lambda: any("the disk is full" in toast for toast in ed.toasts))
+        assert view.text.strip()
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as"), "the second attempt")

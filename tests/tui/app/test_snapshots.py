@@ -1,0 +1,212 @@
+"""Every screen and dialog at three sizes, compared with text files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.blocks.apply import ScriptResult
+from engine.document import SaveState
+from engine.models.wire.replay import ReplayWire
+from engine.runs import Run, RunView
+from engine.workspace import Workspace
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tests.tui.snapshots import Snapshots
+from tui.screens.choice import ChoiceDialog
+from tui.screens.help import HelpScreen
+from tui.screens.jump import JumpDialog
+from tui.screens.passage import PassageScreen
+from tui.screens.pick import PickDialog
+from tui.screens.prompt import PromptScreen
+from tui.screens.story import StoryScreen
+
+
+@pytest.fixture
+def snapshots(request: pytest.FixtureRequest) -> Snapshots:
+    return Snapshots(request.config.getoption("update_snapshots", default=False))
+
+
+@pytest.fixture(autouse=True)
+def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What differs from run to run: times, and the ids of what is new."""
+    from engine import workspace
+
+    result: Callable[..., ScriptResult] = workspace.script_result
+    view: Callable[[Run], RunView] = Run.view
+    monkeypatch.setattr(workspace, "script_result", lambda outcome: replace(result(outcome), milliseconds=3.0))
+    monkeypatch.setattr(Run, "view", lambda self: replace(view(self), seconds=1.5))
+    monkeypatch.setattr("tui.widgets.bars.MESSAGE_SECONDS", 3600)
+
+
+async def on(ed: Editor, screen: type) -> None:
+    await ed.until(lambda: isinstance(ed.app.screen, screen), screen.__name__)
+
+
+async def test_block_list(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await snapshots.check(ed, "desk/open")
+        await ed.goto("new-story")
+        await snapshots.check(ed, "desk/absent-block")
+        await ed.goto("story-info")
+        await ed.press("space")
+        await ed.until(lambda: ed.shows("off: it is not sent"))
+        await ed.saved()
+        await snapshots.check(ed, "desk/disabled-block")
+        await ed.press("m", "j", "j")
+        await snapshots.check(ed, "desk/carrying", said=True)
+        await ed.press("escape", "slash")
+        await ed.type("story")
+        await snapshots.check(ed, "desk/filter")
+        await ed.type("zzz")
+        await snapshots.check(ed, "desk/filter-without-match")
+        await ed.press("escape", "1")
+        await snapshots.check(ed, "desk/agents")
+        await ed.press("j", "enter")
+        await snapshots.check(ed, "desk/agent-not-built", said=True)
+
+
+async def test_inspector(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.press("e")
+        await snapshots.check(ed, "inspector/appended-text")
+        await ed.press("escape", "n")
+        await ed.until(lambda: ed.shows("kept but not used"))
+        await ed.saved()
+        await ed.press("enter")
+        await snapshots.check(ed, "inspector/text-kept-but-unused", said=True)
+        await ed.press("escape")
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        await snapshots.check(ed, "inspector/text")
+        await ed.press("escape")
+        await ed.goto("cb-counta")
+        await ed.press("e")
+        await ed.until(lambda: ed.shows("Sections so far: 2"))
+        await snapshots.check(ed, "inspector/script")
+        await ed.press("f3")
+        await ed.until(lambda: ed.shows("ch-bafego"))
+        await snapshots.check(ed, "inspector/fragments")
+        await ed.press("f3")
+        await ed.type("console.log('a line')\nreturn nothing.at.all\n")
+        await ed.until(lambda: ed.shows("preview: no text") and ed.shows("a line"))
+        await ed.press("escape")
+        await ed.listed()
+        await ed.until(lambda: "!" in ed.line_of("Section count"))
+        await ed.saved()
+        await ed.press("e")
+        await snapshots.check(ed, "inspector/script-error")
+
+
+async def test_dialogs(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.press("a")
+        await ed.type("Tides")
+        await snapshots.check(ed, "dialogs/add")
+        await ed.press(*["backspace"] * 5, "enter")
+        await snapshots.check(ed, "dialogs/add-without-a-name")
+        await ed.press("escape")
+        await ed.goto("cb-stylea")
+        await ed.press("r")
+        await snapshots.check(ed, "dialogs/properties")
+        await ed.press("escape", "R")
+        await snapshots.check(ed, "dialogs/reset")
+        await ed.press("escape", "s")
+        await on(ed, StoryScreen)
+        await snapshots.check(ed, "dialogs/story")
+        await ed.press("escape", "question_mark")
+        await on(ed, HelpScreen)
+        await ed.pilot.resize_terminal(80, 24)
+        await ed.press("escape", "question_mark")
+        await snapshots.check(ed, "help/main-screen", ((80, 24),))
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+async def test_help(editor: Open, snapshots: Snapshots, size: tuple[int, int]) -> None:
+    async with editor(size=size) as ed:
+        await ed.press("question_mark")
+        await snapshots.check(ed, "help/main-screen", (size,))
+        await ed.press("end")
+        await snapshots.check(ed, "help/main-screen-end", (size,))
+
+
+async def test_compiled_prompt(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.press("p")
+        await on(ed, PromptScreen)
+        await snapshots.check(ed, "prompt/open")
+        await ed.press("slash")
+        await ed.type("quay")
+        await snapshots.check(ed, "prompt/searching", said=True)
+        await ed.press("enter", "n")
+        await snapshots.check(ed, "prompt/match", said=True)
+        await ed.press("b")
+        await on(ed, JumpDialog)
+        await ed.type("s")
+        await snapshots.check(ed, "prompt/jump")
+
+
+async def test_generating(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Rain came in off the bar before noon.\n\nInes counted the boats again, and there were nine."
+    monkeypatch.setattr(Workspace, "wire", lambda *_: ReplayWire({"generatedText": text}, words_per_second=2_000.0))
+    async with editor() as ed:
+        await ed.press("g")
+        await on(ed, PassageScreen)
+        await ed.type("Let it rain.")
+        await snapshots.check(ed, "passage/direction")
+        await ed.press("ctrl+g")
+        await ed.until(lambda: ed.shows("keep it, discard it"))
+        await snapshots.check(ed, "passage/written")
+        await ed.press("escape")
+        await on(ed, ChoiceDialog)
+        await snapshots.check(ed, "passage/leaving")
+        await ed.press("escape")
+        await on(ed, PassageScreen)
+        await ed.press("ctrl+o")
+        await on(ed, PickDialog)
+        await snapshots.check(ed, "passage/provider")
+
+
+async def test_no_story(editor: Open, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty" / "stories").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    async with editor(folder=Path("empty"), ready=False) as ed:
+        await ed.until(lambda: ed.shows("there is no story in"))
+        await snapshots.check(ed, "trouble/no-story")
+
+
+async def test_nothing_written_yet(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
+    from tests.stories import make_story
+
+    make_story(tmp_path / "new", prose=(), fragments=())
+    async with editor(folder=tmp_path / "new") as ed:
+        await snapshots.check(ed, "desk/empty-story")
+
+
+async def test_invalid_file(editor: Open, snapshots: Snapshots, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    config = json.loads(file.read_text("utf-8"))
+    config["customBlocks"][1]["role"] = "narrator"
+    file.write_text(json.dumps(config, indent=2), "utf-8")
+    async with editor() as ed:
+        await ed.until(lambda: ed.shows("It is left as it is"))
+        await snapshots.check(ed, "trouble/invalid-file")
+        await ed.press("R")
+        await snapshots.check(ed, "trouble/reset-invalid-file")
+
+
+async def test_conflict(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        file = ed.file()
+        file.write_bytes(file.read_bytes() + b"\n")
+        await ed.press("space", "ctrl+s")
+        await ed.until(lambda: ed.session.document.state is SaveState.CONFLICT and ed.shows("press ! to choose"))
+        await ed.desk.workers.wait_for_complete()
+        await snapshots.check(ed, "trouble/conflict")
+        await ed.press("exclamation_mark")
+        await on(ed, ChoiceDialog)
+        await snapshots.check(ed, "trouble/conflict-choices")

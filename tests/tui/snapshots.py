@@ -1,0 +1,50 @@
+"""Screens as text files, to be read in a diff.
+
+`tests/tui/snapshots/<screen>/<case>@<width>x<height>.txt` holds what a screen shows. `pytest --snapshot-update` writes
+the files anew.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from tests.tui.editor import Editor
+from tui.widgets.bars import KeyBar
+
+FOLDER = Path(__file__).parent / "snapshots"
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+class Snapshots:
+    """Compares screens with their files."""
+
+    def __init__(self, update: bool) -> None:
+        self._update = update
+
+    async def check(
+        self, ed: Editor, case: str, sizes: tuple[tuple[int, int], ...] = SIZES, *, said: bool = False
+    ) -> None:
+        """Compare the screen in front, at each size, with `<case>@<size>.txt`; without `said`, without its message."""
+        if not said:
+            for bar in [*ed.desk.query(KeyBar), *ed.app.screen.query(KeyBar)]:
+                bar.say("")
+        failures = []
+        for width, height in sizes:
+            await ed.pilot.resize_terminal(width, height)
+            await ed.pilot.pause()
+            failures += self._compare(FOLDER / f"{case}@{width}x{height}.txt", ed.grid())
+        assert not failures, "\n".join([*failures, "pytest --snapshot-update takes it as it is now"])
+
+    def _compare(self, file: Path, grid: str) -> list[str]:
+        if self._update:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(grid, "utf-8", newline="\n")
+            return []
+        if not file.exists():
+            return [f"{file.name} is missing; the screen shows\n{grid}"]
+        expected = file.read_text("utf-8")
+        if grid == expected:
+            return []
+        lines = difflib.unified_diff(expected.splitlines(), grid.splitlines(), file.name, "now", lineterm="")
+        return ["\n".join(lines)]
