@@ -21,6 +21,7 @@ from tui.actions import ACTIONS, Action, Keymap, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal
+from tui.key_order import OrderedKeysApp
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
 from tui.screens.base import WorkingScreen
@@ -30,7 +31,7 @@ from tui.terminal import TerminalProfile
 from tui.terminal import profile as terminal_profile
 
 
-class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], App[int]):
+class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int]):
     """The editor. `workspace` stays the caller's to close."""
 
     TITLE = "Stonehand"
@@ -147,7 +148,7 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], App
             self.push_screen(HelpScreen(getattr(self.screen, "places", ("app",)), self.keys))
 
     def _fatal_error(self) -> None:
-        # Textual fills the terminal with a traceback. `run_editor` raises the exception for the command line to tell of.
+        # Textual would fill the terminal with a traceback; `run_editor` has the command line tell of it in one line.
         self._close_messages_no_wait()
 
     def report(self, error: BaseException) -> None:

@@ -23,7 +23,7 @@ def test_the_first_path(place: Place) -> None:
         app.wait_for(lambda screen: any("✗ story-info" in line and "off" in line for line in screen.split("\n")))
 
         edit_block(app, "Pacing")
-        app.write(F7 + SCRIPT.encode())
+        app.write(F7 + b"\x7f" + SCRIPT.encode())
         app.wait_for("Slow: 42, Foot Passengers")
         escape(app)
         app.wait_for("J/K move")

@@ -95,6 +95,19 @@ def test_control_letters_that_are_other_keys(place: Place) -> None:
     assert len(place.config["customBlocks"]) == 4
 
 
+def test_keys_in_one_piece_keep_their_order(place: Place) -> None:
+    before = place.custom("House style")
+    with place.open() as app:
+        go_to(app, "House style")
+        # Behind the e, an X would delete the block if it were taken for a command.
+        app.write(b"e" + b"\x1b[1;5F" + b" abc\x7f\x7fXde\x1b[D\x1b[DX\rz" + pasted("PASTED") + b"\x7f!")
+        app.wait_for("PASTE!")
+        app.write(ctrl("q"))
+        assert app.wait() == 0
+    assert place.custom("House style") == before + " aXX\nzPASTE!de"
+    assert len(place.config["customBlocks"]) == 4
+
+
 def test_pasted_text_is_never_keys(place: Place) -> None:
     before = place.files()
     with place.open() as app:

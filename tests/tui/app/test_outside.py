@@ -150,7 +150,7 @@ async def test_an_invalid_file_is_shown_and_left_alone(editor: Open, data: Path)
     file.write_bytes(broken)
     line = next(n for n, text in enumerate(broken.decode().splitlines(), 1) if "narrator" in text)
     async with editor() as ed:
-        assert ed.shows(f"generation.writer.json:{line} customBlocks[1].role")
+        await ed.until(lambda: ed.shows(f"generation.writer.json:{line} customBlocks[1].role"))
         assert ed.shows("invalid")
         for key in ("space", "J", "b", "D"):
             await ed.press(key)
@@ -306,7 +306,7 @@ async def test_an_invalid_file_opens_in_the_external_editor(
     file.write_bytes(good[1:])
     monkeypatch.setenv("EDITOR", script_editor(tmp_path, "{"))
     async with editor() as ed:
-        assert ed.shows("It is left as it is: ctrl+e opens it")
+        await ed.until(lambda: ed.shows("It is left as it is: ctrl+e opens it"))
         await ed.press("ctrl+e")
         await ed.until(lambda: "House style" in ed.listed_names())
         assert file.read_bytes() == good
