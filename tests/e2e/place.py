@@ -134,7 +134,7 @@ def under_cursor(screen: str) -> str:
 def escape(app: PtyApp) -> None:
     """Press escape, and wait so long that the next key is one of its own and not one with alt."""
     app.write(ESCAPE)
-    app.drain(0.3, first=0.3)
+    app.drain(0.25, first=0.25, limit=0.25)
 
 
 def listed(screen: str) -> int:
@@ -147,7 +147,7 @@ def go_to(app: PtyApp, name: str) -> None:
     app.write(b"/")
     app.wait_for("enter keeps the filter")
     app.write(name.encode() + ENTER)
-    app.wait_for(lambda screen: name in under_cursor(screen) and listed(screen) < 5 and "J/K move" in screen)
+    app.wait_for(lambda screen: name in under_cursor(screen) and listed(screen) < 5)
     app.write(ESCAPE)
     app.wait_for(lambda screen: name in under_cursor(screen) and listed(screen) > 5)
 

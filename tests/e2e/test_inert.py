@@ -46,19 +46,26 @@ def test_no_control_character_reaches_the_terminal(place: Place) -> None:
         for _ in range(18):
             app.press(DOWN, quiet=0.03, first=0.1)
         app.write(UP + b"e")
-        app.press(b"\x1bOR", quiet=0.3)  # f3: the fragments
+        app.write(b"\x1bOR")  # f3: the fragments
+        app.wait_for("kn-evilaa")
         escape(app)
         app.wait_for("J/K move")
-        app.press(b"X")  # tells the name of what was deleted
-        app.press(b"u")
+        app.write(b"X")  # tells the name of what was deleted
+        app.wait_for("deleted")
+        app.write(b"u")
+        app.wait_for("Err")
         app.write(b"p")
         app.wait_for("jump")
-        app.press(b"b")
+        app.write(b"b")
+        app.wait_for("Jump to")
         escape(app)
+        app.wait_for(lambda screen: "Jump to" not in screen)
         escape(app)
         app.wait_for("J/K move")
-        app.press(b"s")
+        app.write(b"s")
+        app.wait_for("Story and branch")
         escape(app)
+        app.wait_for(lambda screen: "Story and branch" not in screen)
         app.write(b"g")
         app.wait_for("what should happen next")
         app.write(ctrl("g"))

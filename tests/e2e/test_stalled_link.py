@@ -11,14 +11,14 @@ from tests.tui.pty.harness import PtyApp
 
 def stall(app: PtyApp) -> None:
     """Have the program write far more than the unread terminal takes, so that it is stuck if it can be."""
-    for _ in range(40):
+    for _ in range(30):
         app.write(ctrl("l"))
         time.sleep(0.03)
 
 
 def test_typing(place: Place) -> None:
     before = place.custom("House style")
-    words = "".join(f" word{number}" for number in range(60))
+    words = "".join(f" word{number}" for number in range(30))
     with place.open() as app:
         edit_block(app, "House style")
         stall(app)
@@ -26,9 +26,9 @@ def test_typing(place: Place) -> None:
             app.write(letter.encode())
             time.sleep(0.004)
         until(lambda: place.custom("House style") == before + words, "the typed text is in the file")
-        app.wait_for("word59")
+        app.wait_for("word29")
         app.write(b"!")
-        app.wait_for("word59!")
+        app.wait_for("word29!")
 
 
 def test_generating(place: Place) -> None:

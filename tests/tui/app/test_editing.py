@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from textual import events
 
 from tests.tui.conftest import SCRIPT, Open
 from tests.tui.editor import Editor
@@ -554,3 +558,39 @@ async def test_escape_never_discards(editor: Open) -> None:
         await save(ed)
         assert ed.custom("House style")["content"] == "kept Short sentences."
         assert ed.app.is_running
+
+
+async def test_what_is_typed_is_taken_before_anything_is_shown_or_saved(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        ed.text.insert("A")  # no message of it has arrived anywhere yet
+        ed.desk.show_rows()
+        assert ed.text.value == "AShort sentences." == ed.session.text("cb-stylea")
+        ed.text.insert("B")
+        ed.app.flush()
+        assert ed.custom("House style")["content"] == "ABShort sentences."
+        ed.text.insert("C")
+        ed.desk.action_undo()
+        assert ed.session.text("cb-stylea") != "ABCShort sentences."
+        assert ed.text.value == ed.session.text("cb-stylea")
+
+
+async def test_two_blocks_of_one_id_have_each_its_own_text(editor: Open, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    config = json.loads(file.read_text("utf-8"))
+    config["customBlocks"].append({**config["customBlocks"][0], "name": "Twin", "content": "The second."})
+    file.write_text(json.dumps(config), "utf-8")
+    async with editor() as ed:
+        await ed.goto("cb-stylea#2")
+        assert ed.text.value == "The second."
+        await ed.press("e", "X", "escape")
+        await save(ed)
+        assert [block["content"] for block in ed.config()["customBlocks"]][::2] == ["Short sentences.", "XThe second."]
+
+
+async def test_a_paste_into_a_field_keeps_every_line(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("a")
+        ed.app.post_message(events.Paste("Tide\r\n  tables\nof 1911\n"))
+        await ed.until(lambda: ed.field("#name") == "Tide tables of 1911")

@@ -313,7 +313,7 @@ async def test_an_invalid_file_opens_in_the_external_editor(
 
 
 async def test_typing_while_everything_else_happens(editor: Open, data: Path) -> None:
-    text = "The tide tables were wrong by a day, and nobody at the quay said so. " * 2
+    text = "The tide tables were wrong by a day, and nobody at the quay said so. "
     async with editor(watch=True) as ed:
         await ed.goto("cb-counta")
         await ed.press("e", "ctrl+end", "enter")

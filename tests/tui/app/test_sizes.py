@@ -56,9 +56,9 @@ async def test_every_screen_at_every_size(editor: Open, key: str) -> None:
     async with editor() as ed:
         await ed.press(key)
         await ed.until(lambda: ed.app.screen is not ed.desk)
-        for width, height in STORM:
+        for width, height in [(200, 60), (20, 5), (1, 1), (3, 40), (60, 2), (0, 0), (80, 24)]:
             await resize(ed, width, height)
-            await ed.press("down", "up")
+            await ed.press("down")
             if width > 2 and height > 1:
                 assert ed.grid().strip(), f"blank at {width}×{height}"
         await ed.press("escape")
