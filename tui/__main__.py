@@ -1,6 +1,6 @@
 """`python -m tui` is the command `stonehand`."""
 
-from tui.cli import main
+from tui.launch import main
 
 if __name__ == "__main__":
     main()

@@ -6,9 +6,9 @@ import asyncio
 import io
 import os
 import sys
-import tomllib
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 from textual.app import App, SystemCommand
@@ -16,7 +16,6 @@ from textual.screen import Screen
 
 from engine.errors import StonehandError
 from engine.library import APP
-from engine.workspace import Workspace
 from tui.actions import ACTIONS, Action, Keymap, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
@@ -30,9 +29,12 @@ from tui.script_preview import PREVIEW_PAUSE
 from tui.terminal import TerminalProfile
 from tui.terminal import profile as terminal_profile
 
+if TYPE_CHECKING:
+    from engine.workspace import Workspace
+
 
 class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int]):
-    """The editor. `workspace` stays the caller's to close."""
+    """The editor. `workspace` is open, or opened by calling it, on a thread; it is the caller's to close."""
 
     TITLE = "Stonehand"
     CSS_PATH = "styles/app.tcss"
@@ -42,10 +44,14 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
     ESCAPE_TO_MINIMIZE = False
 
     def __init__(
-        self, workspace: Workspace, profile: TerminalProfile | None = None, keymap: Keymap | None = None
+        self,
+        workspace: Workspace | Callable[[], Workspace],
+        profile: TerminalProfile | None = None,
+        keymap: Keymap | None = None,
     ) -> None:
         super().__init__()
-        self.workspace = workspace
+        self._workspace = None if callable(workspace) else workspace
+        self._open_workspace = workspace if callable(workspace) else None
         self.profile = profile
         self.keys = keymap or Keymap()
         self.animation_level = "none"
@@ -59,10 +65,28 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
     def on_mount(self) -> None:
         self.set_keymap(self.keys.overrides())
         pause = PREVIEW_PAUSE if self.profile is None else self.profile.preview_delay
-        self.push_screen(DeskScreen(self.workspace, preview_pause=pause))
+        self.push_screen(DeskScreen(preview_pause=pause))
         for problem in self.keys.problems:
             self.notify(problem, severity="warning", markup=False)
+
+    @property
+    def opened(self) -> bool:
+        """Whether the workspace is open."""
+        return self._workspace is not None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The open workspace. Raises RuntimeError before it is opened."""
+        if self._workspace is None:
+            raise RuntimeError("the workspace is not open yet")
+        return self._workspace
+
+    async def open_workspace(self) -> Workspace:
+        """Open the workspace, on a thread; once."""
+        if self._workspace is None and self._open_workspace is not None:
+            self._workspace = await asyncio.to_thread(self._open_workspace)
         self.run_worker(self._tell_of_left_passages(), group="passages", exit_on_error=False)
+        return self.workspace
 
     async def _tell_of_left_passages(self) -> None:
         workspace = self.workspace
@@ -93,9 +117,9 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
 
     def flush(self) -> None:
         """Bring every edit to disk at once, on this thread: to its file where that is possible, else the journal."""
-        self.workspace.flush()
         desk = self.desk
-        if desk is not None:
+        if self._workspace is not None and desk is not None:
+            self._workspace.flush()
             desk.flush()
 
     def end(self, code: int) -> None:
@@ -159,6 +183,8 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
 
 def load_keymap(folder: Path | None = None) -> Keymap:
     """The user's keys: `keys.toml` in the config folder, lines of `action-id = "key,key"`."""
+    import tomllib
+
     folder = folder or Path(platformdirs.user_config_dir(APP, appauthor=False))
     try:
         chosen = tomllib.loads((folder / "keys.toml").read_text("utf-8"))
@@ -177,13 +203,25 @@ def run_editor(data: Path, profile: TerminalProfile | None = None) -> int:
     if isinstance(sys.__stderr__, io.TextIOWrapper):
         # Textual draws on it; a character that the locale's encoding lacks would end all drawing.
         sys.__stderr__.reconfigure(errors="replace")
-    workspace = Workspace(data, watch=True)
+    opened: list[Workspace] = []
+
+    def open_workspace() -> Workspace:
+        from engine.workspace import Workspace
+
+        opened.append(Workspace(data, watch=True))
+        return opened[-1]
+
+    def flush() -> None:
+        for workspace in opened:
+            workspace.flush()
+
     try:
-        app = StonehandApp(workspace, profile, load_keymap())
-        with ended_by_signals(app, workspace.flush):
+        app = StonehandApp(open_workspace, profile, load_keymap())
+        with ended_by_signals(app, flush):
             code = app.run(mouse=profile.mouse)
             if app._exception is not None:
                 raise app._exception
             return code if isinstance(code, int) else app.return_code or 0
     finally:
-        workspace.close()
+        for workspace in opened:
+            workspace.close()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from engine.blocks import Row
+if TYPE_CHECKING:
+    from engine.blocks import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,7 @@ Source: design, "The command line". Textual is loaded to open the editor and for
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,10 +14,11 @@ from typing import Any, NoReturn
 import click
 
 from engine import __version__
-from engine.errors import StonehandError, WrongInput
+from engine.errors import WrongInput
 from tui.commands import configuring, generating, looking
-from tui.commands.frame import DONE, FAILED, INTERRUPTED, WRONG_USAGE, Call, Group, data_option
-from tui.output import PROGRAM, OutputClosed, message
+from tui.commands.frame import Call, Group, data_option
+from tui.launch import is_path, open_editor, told
+from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
 
 
 class Program(Group):
@@ -31,8 +30,7 @@ class Program(Group):
         name = args[0]
         if self.get_command(ctx, name) is not None or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        looks_like_path = name.startswith(("~", ".")) or any(mark in name for mark in (os.sep, os.altsep) if mark)
-        if looks_like_path or Path(name).is_dir():
+        if is_path(name) or Path(name).is_dir():
             return open_folder.name, open_folder, args
         close = get_close_matches(name, self.commands, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -63,35 +61,14 @@ class Program(Group):
             code = FAILED
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
-        except OutputClosed:
-            code = FAILED
-        except StonehandError as error:
-            message(str(error))
-            code = WRONG_USAGE if isinstance(error, WrongInput) else FAILED
         except Exception as error:
-            message(_crashed(error))
-            code = FAILED
+            code = told(error)
         sys.exit(code)
 
 
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx is not None else PROGRAM
     return f"{error.format_message().rstrip('.')} — see {command} -h"
-
-
-def _crashed(error: Exception) -> str:
-    """Write down where the program failed; returns what to tell the person."""
-    from engine.library import state_folder
-
-    log = state_folder() / "crash.log"
-    details = f"details in {log}"
-    try:
-        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write("".join(traceback.format_exception(error)) + "\n")
-    except OSError as reason:
-        details = f"no details: {log} can't be written ({reason.strerror})"
-    return f"{type(error).__name__}: {error} — this is a bug; {details}"
 
 
 @click.group(
@@ -115,7 +92,7 @@ def cli(context: click.Context) -> int | None:
     Exit codes: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
     """
     if context.invoked_subcommand is None:
-        return _open_editor(context.ensure_object(Call).data)
+        return open_editor(context.ensure_object(Call).data)
     return None
 
 
@@ -129,26 +106,7 @@ def open_folder(call: Call, folder: str) -> int:
     """Open the editor on a data folder; reached by naming the folder."""
     if call.data is not None:
         raise WrongInput("the data folder is given twice: with --data and as DIR")
-    return _open_editor(Path(folder).expanduser())
-
-
-def _open_editor(data: Path | None) -> int:
-    from engine.library import find_data
-
-    found = find_data(data)
-    if not _has_terminal():
-        raise StonehandError("the editor needs a terminal", repair=f"{PROGRAM} -h lists the commands that need none")
-    from tui.terminal import prepare_environ
-
-    profile = prepare_environ()  # before Textual is imported, which reads its settings then
-    from tui.app import run_editor
-
-    return run_editor(found, profile)
-
-
-def _has_terminal() -> bool:
-    # Textual reads standard input and draws on standard error.
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    return open_editor(Path(folder).expanduser())
 
 
 for _command in (
@@ -162,8 +120,3 @@ for _command in (
     generating.generate,
 ):
     cli.add_command(_command)
-
-
-def main() -> NoReturn:
-    """The entry point `stonehand`."""
-    cli.main()

@@ -27,7 +27,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, cast
 
-import textual
 from rich.cells import split_graphemes
 from rich.color import Color, ColorSystem
 from rich.console import Console, RenderableType
@@ -39,13 +38,15 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 
+from tui.textual_version import is_textual
+
 TEXTUAL_VERSION = "8.2.8"
 """The version of Textual whose frames this module can read."""
 
 
 def diff_supported() -> bool:
     """True unless another Textual is installed or the user has set `STONEHAND_DIFF=0`."""
-    return textual.__version__ == TEXTUAL_VERSION and os.environ.get("STONEHAND_DIFF", "1") != "0"
+    return is_textual(TEXTUAL_VERSION) and os.environ.get("STONEHAND_DIFF", "1") != "0"
 
 
 class Look(NamedTuple):

@@ -20,6 +20,8 @@ from typing import Any, BinaryIO
 from engine.errors import StonehandError
 
 PROGRAM = "stonehand"
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
 
 # C0 without tab and line feed, DEL, C1, what reorders the text around it, and halves of characters.
 _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

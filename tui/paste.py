@@ -11,12 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-import textual
 from textual import events
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.app import App, ReturnType
 from textual.driver import Driver
 from textual.message import Message
+
+from tui.textual_version import is_textual
 
 TEXTUAL_VERSION = "8.2.8"
 """The version of Textual whose parser this module can replace."""
@@ -75,7 +76,7 @@ class SafePasteApp(App[ReturnType]):
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, reading its input with `PasteParser`."""
         driver = super().get_driver_class()
-        if textual.__version__ == TEXTUAL_VERSION:
+        if is_textual(TEXTUAL_VERSION):
             for name in _DRIVERS:
                 module = sys.modules.get(f"textual.drivers.{name}")
                 if getattr(module, "XTermParser", None) is XTermParser:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from engine.document import SaveState
+from engine.document.state import SaveState
 from engine.errors import StonehandError
-from engine.session import Session
-from engine.workspace import Workspace
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
+    from engine.session import Session
+    from tui.screens.base import WorkingScreen
 
 SAVE_PAUSE = 0.8
 """Seconds after the last edit until it is saved."""
@@ -26,13 +25,11 @@ class Saver:
 
     def __init__(
         self,
-        screen: Screen[None],
-        workspace: Workspace,
+        screen: WorkingScreen[None],
         changed: Callable[[], None],
         report: Callable[[Exception], None],
     ) -> None:
         self._screen = screen
-        self._workspace = workspace
         self._changed = changed
         self._report = report
         self._timer: Timer | None = None
@@ -57,7 +54,7 @@ class Saver:
 
     async def _save(self, session: Session) -> None:
         try:
-            while (job := self._workspace.save(session)) is not None:
+            while (job := self._screen.workspace.save(session)) is not None:
                 written = asyncio.wrap_future(job.future)
                 await asyncio.wait({written})
                 if not written.cancelled():
@@ -75,7 +72,7 @@ class Saver:
         """Save on this thread, for a program that is being ended; what can't be saved stays in the journal."""
         for session in sessions:
             with contextlib.suppress(StonehandError):
-                self._workspace.save_now(session)
+                self._screen.workspace.save_now(session)
 
     async def settle(self, sessions: Iterable[Session]) -> bool:
         """Save everything before leaving; False when the user wants to stay."""
@@ -91,7 +88,7 @@ class Saver:
         """Edits that can't be written: True when the user leaves all the same."""
         from tui.screens.choice import ChoiceDialog
 
-        journal = self._workspace.journal
+        journal = self._screen.workspace.journal
         await asyncio.to_thread(journal.flush)
         leave = "leave and lose the edits" if journal.failure else "leave now; your edits come back next time"
         dialog = ChoiceDialog("Edits can't be saved", self._place(session), [("l", leave), ("escape", "stay")])
@@ -99,7 +96,7 @@ class Saver:
 
     def _place(self, session: Session) -> str:
         """The session's file, seen from the data folder."""
-        file, data = session.document.file, self._workspace.data
+        file, data = session.document.file, self._screen.workspace.data
         return str(file.relative_to(data) if file.is_relative_to(data) else file)
 
     async def resolve(self, session: Session, *, leaving: bool = False) -> bool:

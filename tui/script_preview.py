@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from engine.blocks import ScriptResult
-from engine.prompt import Base
-from engine.session import Session
-from engine.workspace import PreviewJob, Workspace
-
 if TYPE_CHECKING:
-    from textual.screen import Screen
+    from engine.blocks import ScriptResult
+    from engine.prompt import Base
+    from engine.session import Session
+    from engine.workspace import PreviewJob
+    from tui.screens.base import WorkingScreen
 
 PREVIEW_PAUSE = 0.25
 """Seconds after the last key until a script is run, where the terminal's profile says nothing else."""
@@ -30,13 +29,11 @@ class ScriptPreview:
 
     def __init__(
         self,
-        screen: Screen[None],
-        workspace: Workspace,
+        screen: WorkingScreen[None],
         show: Callable[[str, ScriptResult | None], None],
         pause: float = PREVIEW_PAUSE,
     ) -> None:
         self._screen = screen
-        self._workspace = workspace
         self._show = show
         self._pause = pause
         self._asked: tuple[str, str, Base] | None = None
@@ -69,7 +66,7 @@ class ScriptPreview:
             self._job = None
 
     def _begin(self, session: Session, key: str, body: str, base: Base) -> None:
-        job = self._job = self._workspace.preview(base, body)
+        job = self._job = self._screen.workspace.preview(base, body)
         self._screen.run_worker(self._await(session, key, job), group="preview", exit_on_error=False)
 
     async def _await(self, session: Session, key: str, job: PreviewJob) -> None:

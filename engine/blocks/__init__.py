@@ -1,10 +1,8 @@
-"""Blocks: the pieces of a prompt, the config that changes them, and how they compile. Pure, no story, no I/O.
+"""Blocks: the pieces of a prompt, the config that changes them, and how they compile. Pure, no story, no I/O."""
 
-Names are loaded when first used: the config's models take longer to import than an editor may take to appear.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from engine.lazy import names_of
 
 if TYPE_CHECKING:
     from engine.blocks.apply import ScriptResult, apply_config
@@ -22,25 +20,6 @@ if TYPE_CHECKING:
     from engine.blocks.config import BlockConfig, BlockOverride, CustomBlock
     from engine.blocks.rows import BlockSlot, Row, arrange
     from engine.blocks.tags import expand_tags
-
-_HOMES = {
-    "apply": ("ScriptResult", "apply_config"),
-    "rows": ("BlockSlot", "Row", "arrange"),
-    "block": (
-        "ContextBlock",
-        "Role",
-        "find_block",
-        "insert_block_after",
-        "insert_block_before",
-        "remove_block",
-        "reorder_block",
-        "replace_block_content",
-    ),
-    "compile": ("Message", "Span", "compile_blocks"),
-    "config": ("BlockConfig", "BlockOverride", "CustomBlock"),
-    "tags": ("expand_tags",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BlockConfig",
@@ -66,8 +45,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'engine.blocks' has no attribute {name!r}")
-    return getattr(import_module(f"engine.blocks.{home}"), name)
+__getattr__ = names_of(
+    __name__,
+    {
+        "apply": ("ScriptResult", "apply_config"),
+        "rows": ("BlockSlot", "Row", "arrange"),
+        "block": (
+            "ContextBlock",
+            "Role",
+            "find_block",
+            "insert_block_after",
+            "insert_block_before",
+            "remove_block",
+            "reorder_block",
+            "replace_block_content",
+        ),
+        "compile": ("Message", "Span", "compile_blocks"),
+        "config": ("BlockConfig", "BlockOverride", "CustomBlock"),
+        "tags": ("expand_tags",),
+    },
+)

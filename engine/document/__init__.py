@@ -1,7 +1,23 @@
 """The open block config of one agent: edits with undo, saving that loses nothing, a journal of what is not saved."""
 
-from engine.document.document import Change, Document, Pending, SaveState
-from engine.document.journal import Journal
-from engine.document.merge import merge_configs
+from typing import TYPE_CHECKING
+
+from engine.lazy import names_of
+
+if TYPE_CHECKING:
+    from engine.document.document import Change, Document, Pending
+    from engine.document.journal import Journal
+    from engine.document.merge import merge_configs
+    from engine.document.state import SaveState
 
 __all__ = ["Change", "Document", "Journal", "Pending", "SaveState", "merge_configs"]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "document": ("Change", "Document", "Pending"),
+        "journal": ("Journal",),
+        "merge": ("merge_configs",),
+        "state": ("SaveState",),
+    },
+)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
 
@@ -21,22 +20,12 @@ from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_c
 from engine.blocks.edits import set_text, text_of
 from engine.document.journal import Journal
 from engine.document.merge import merge_configs
+from engine.document.state import SaveState
 from engine.errors import InvalidFile, Problem, StonehandError
 
 UNDO_LIMIT = 2_000
 TYPING_PAUSE = 2.0
 """Seconds without a key after which further typing is an undo step of its own."""
-
-
-class SaveState(Enum):
-    """How the document stands to its file."""
-
-    SAVED = "saved"
-    UNSAVED = "unsaved"
-    CONFLICT = "conflict"
-    """Another program changed the file; nothing was overwritten and edits are kept until one side is chosen."""
-    INVALID = "invalid"
-    """The file can't be read as a config; it is left alone until it is repaired or reset."""
 
 
 @dataclass(frozen=True, slots=True)

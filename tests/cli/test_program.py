@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import tui.cli
+import tui.launch
 import tui.output
 from engine import Workspace, __version__
 from tests.cli.conftest import Run
@@ -25,7 +25,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         return 7
 
     monkeypatch.setitem(sys.modules, "tui.app", SimpleNamespace(run_editor=run_editor))
-    monkeypatch.setattr(tui.cli, "_has_terminal", lambda: True)
+    monkeypatch.setattr(tui.launch, "has_terminal", lambda: True)
     return folders
 
 

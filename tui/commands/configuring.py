@@ -51,9 +51,7 @@ def _reset_hint(story: str, agent: str) -> str:
     return f"repair the file, or start anew with '{PROGRAM} config {story} {agent} reset', which keeps a copy"
 
 
-def _edit(
-    workspace: Workspace, branch: str | None, change: Callable[[Session], T], *, lists_blocks: bool = True
-) -> T:
+def _edit(workspace: Workspace, branch: str | None, change: Callable[[Session], T], *, lists_blocks: bool = True) -> T:
     """Make a change and save it. `lists_blocks`: it needs the agent's blocks, which not every agent has yet."""
     story, agent, branch = _target(branch)
     if lists_blocks and workspace.agent(agent).build is None:
@@ -166,9 +164,7 @@ def order(workspace: Workspace, block: str, number: float | None, branch: str | 
 @click.argument("text", metavar="[TEXT|-]", required=False)
 @branch_option
 @with_workspace
-def mode(
-    workspace: Workspace, block: str, mode: Any, text: str | None, branch: str | None, as_json: bool
-) -> None:
+def mode(workspace: Workspace, block: str, mode: Any, text: str | None, branch: str | None, as_json: bool) -> None:
     """Choose how a block's text is changed.
 
     TEXT stands before (prepend), after (append) or instead of (override) the default. Without TEXT the text stays
@@ -191,9 +187,7 @@ def mode(
 @click.argument("text", metavar="[TEXT|-]", default="")
 @branch_option
 @with_workspace
-def add(
-    workspace: Workspace, name: str, role: Any, kind: Any, text: str, branch: str | None, as_json: bool
-) -> None:
+def add(workspace: Workspace, name: str, role: Any, kind: Any, text: str, branch: str | None, as_json: bool) -> None:
     """Add a custom block and print its id.
 
     It becomes the last of its role.
@@ -253,9 +247,7 @@ def delete(workspace: Workspace, block: str, branch: str | None, as_json: bool) 
 def tool(workspace: Workspace, name: str, state: str, branch: str | None, as_json: bool) -> None:
     """Let the agent have a tool, or not."""
     known = workspace.agent(_target(branch)[1]).tools
-    change = _edit(
-        workspace, branch, lambda session: session.set_tool(name, state == "on", known), lists_blocks=False
-    )
+    change = _edit(workspace, branch, lambda session: session.set_tool(name, state == "on", known), lists_blocks=False)
     _report(as_json, change, id=name)
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes."""
 WRITER = "generation.writer"
 INPUT_HELP = "The author's direction; - reads it from standard input."
 

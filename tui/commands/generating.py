@@ -11,9 +11,7 @@ import click
 
 from engine.errors import StonehandError
 from tui.commands.frame import (
-    DONE,
     INPUT_HELP,
-    INTERRUPTED,
     WRITER,
     Command,
     branch_option,
@@ -21,7 +19,7 @@ from tui.commands.frame import (
     warn,
     with_workspace,
 )
-from tui.output import message, write, write_json
+from tui.output import DONE, INTERRUPTED, message, write, write_json
 
 if TYPE_CHECKING:
     from engine.runs import Run, RunView, Saved

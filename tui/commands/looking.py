@@ -9,8 +9,6 @@ import click
 
 from engine.text import is_blank
 from tui.commands.frame import (
-    DONE,
-    FAILED,
     INPUT_HELP,
     WRITER,
     Command,
@@ -22,7 +20,7 @@ from tui.commands.frame import (
     warn,
     with_workspace,
 )
-from tui.output import message, one_line, table, write, write_json
+from tui.output import DONE, FAILED, message, one_line, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
@@ -223,9 +221,7 @@ def compile_prompt(
 @click.option("--agent", metavar="A", default=WRITER, show_default=True, help="Whose context the script gets.")
 @branch_option
 @with_workspace
-def evaluate(
-    workspace: Workspace, story: str, file: str, agent: str, branch: str | None, as_json: bool
-) -> int:
+def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: str | None, as_json: bool) -> int:
     """Run a script against the story as it is.
 
     It runs as a script block would. FILE holds the body of a function that gets `ctx`. What it returns goes to

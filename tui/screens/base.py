@@ -10,11 +10,11 @@ from textual import on
 from textual.screen import Screen, ScreenResultType
 from textual.worker import Worker, WorkerState
 
-from engine.workspace import Workspace
 from tui.actions import Place
 from tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
+    from engine.workspace import Workspace
     from tui.app import StonehandApp
 
 T = TypeVar("T")
@@ -25,9 +25,10 @@ class WorkingScreen(Screen[ScreenResultType]):
 
     places: tuple[Place, ...] = ("app",)
 
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__()
-        self.workspace = workspace
+    @property
+    def workspace(self) -> Workspace:
+        """The app's workspace, which must be open."""
+        return self.stonehand.workspace
 
     @property
     def stonehand(self) -> StonehandApp:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from engine.blocks import Role, Row
-from engine.blocks.config import ContentMode
-from engine.blocks.edits import custom_at
-from engine.document import Change, SaveState
+from engine.document.state import SaveState
 from engine.errors import StonehandError
-from engine.session import Session
 from tui.carry import Carry
-from tui.clipboard import copy
 from tui.screens.base import WorkingScreen
-from tui.screens.choice import ChoiceDialog
-from tui.screens.properties import PropertiesDialog
 from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
+
+if TYPE_CHECKING:
+    from engine.blocks import Role, Row
+    from engine.blocks.config import ContentMode
+    from engine.document import Change
+    from engine.session import Session
 
 
 class BlockActions(WorkingScreen[None]):
@@ -72,7 +72,7 @@ class BlockActions(WorkingScreen[None]):
             return False
         if change is None:
             return False
-        self.say(said or (change.label if isinstance(change, Change) else change))
+        self.say(said or (change if isinstance(change, str) else change.label))
         self.show_rows()
         self.save_later()
         return True
@@ -157,6 +157,7 @@ class BlockActions(WorkingScreen[None]):
         if row.custom:
             self.say("content modes are for built-in blocks; a custom block has its own text", warning=True)
             return
+        self.show_block()
         self.do(lambda session: session.set_mode(row.key, mode))
         if mode is not None and go_on and self.inspector.editor is not None:
             self.show_pane("inspector")
@@ -165,6 +166,8 @@ class BlockActions(WorkingScreen[None]):
     # -- custom blocks
 
     def action_add(self) -> None:
+        from tui.screens.properties import PropertiesDialog
+
         row = self.blocks.current
         role: Role = row.role if row is not None else "user"
 
@@ -197,6 +200,9 @@ class BlockActions(WorkingScreen[None]):
             self.inspector.focus_text()
 
     def action_properties(self) -> None:
+        from engine.blocks.edits import custom_at
+        from tui.screens.properties import PropertiesDialog
+
         row, session = self.blocks.current, self.session
         if row is None or session is None:
             return
@@ -224,6 +230,8 @@ class BlockActions(WorkingScreen[None]):
             self.do(lambda session: session.delete(row.key), said=f"deleted {row.name}; undo brings it back")
 
     def action_reset(self) -> None:
+        from tui.screens.choice import ChoiceDialog
+
         session, row = self.session, self.blocks.current
         if session is None:
             return
@@ -242,6 +250,8 @@ class BlockActions(WorkingScreen[None]):
         self.app.push_screen(ChoiceDialog("Reset to default", "Undo brings it back.", choices), done)
 
     def _ask_reset_invalid(self, session: Session) -> None:
+        from tui.screens.choice import ChoiceDialog
+
         def done(key: str | None) -> None:
             if key == "r":
                 self.do(lambda session: f"reset; the old file is kept as {session.document.reset_invalid().name}")
@@ -258,6 +268,8 @@ class BlockActions(WorkingScreen[None]):
     # -- texts
 
     def action_copy(self) -> None:
+        from tui.clipboard import copy
+
         row, session = self.blocks.current, self.session
         if row is not None and session is not None:
             self.collect()
@@ -268,9 +280,9 @@ class BlockActions(WorkingScreen[None]):
         if self.carry is not None:
             self.drop()
             return
-        row = self.blocks.current
-        if row is None:
+        if self.blocks.current is None:
             return
+        self.show_block()
         self.show_pane("inspector")
         if not self.inspector.focus_text():
             self.say("choose what your text does: b before the default, f after it, o in its place")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,14 +17,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from engine.blocks import ScriptResult
-from engine.document import SaveState
+from engine.document.state import SaveState
 from engine.errors import StonehandError
-from engine.session import Session
-from engine.workspace import WRITER, AgentSummary, Workspace
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.external_editor import edit_file, edit_text
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.block_actions import BlockActions
@@ -36,9 +32,17 @@ from tui.widgets.cells import short_count
 from tui.widgets.inspector import Inspector
 from tui.widgets.line_input import LineInput
 
+if TYPE_CHECKING:
+    from engine.blocks import ScriptResult
+    from engine.session import Session
+    from engine.workspace import AgentSummary
+
 TYPING_PAUSE = 0.15
 """Seconds after the last key until the block list follows what is typed."""
+FOLLOW_PAUSE = 0.15
+"""Seconds the cursor rests on a block before the inspector shows it, so that running through the list stays cheap."""
 PANES = ("agents", "blocks", "inspector")
+DEFAULT_AGENT = "generation.writer"
 
 
 class DeskScreen(BlockActions):
@@ -59,16 +63,17 @@ class DeskScreen(BlockActions):
         story: str
         files: frozenset[Path]
 
-    def __init__(self, workspace: Workspace, *, preview_pause: float = PREVIEW_PAUSE) -> None:
+    def __init__(self, *, preview_pause: float = PREVIEW_PAUSE) -> None:
         """`preview_pause`: seconds without a key before a script is run for its author."""
-        super().__init__(workspace)
+        super().__init__()
         self._story: str | None = None
         self._story_name = ""
         self._sessions: dict[tuple[str, str, str], Session] = {}
         self._trouble = ""
-        self._saver = Saver(self, workspace, self.show_state, self.report)
-        self._preview = ScriptPreview(self, workspace, self._show_result, preview_pause)
+        self._saver = Saver(self, self.show_state, self.report)
+        self._preview = ScriptPreview(self, self._show_result, preview_pause)
         self._typing_timer: Timer | None = None
+        self._follow_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -87,14 +92,19 @@ class DeskScreen(BlockActions):
         self.query_one("#banner").display = False
         self.show_pane("blocks")
         self.blocks.focus()
-        self.workspace.listen(self._on_engine_change)
-        self.call_after_refresh(lambda: self.begin(lambda: self._open_story(None, None, WRITER), "open"))
+        # After the first paint: the engine takes longer to load than the screen to appear.
+        self.call_after_refresh(lambda: self.begin(self._open, "open"))
 
     def _on_engine_change(self, story: str, files: frozenset[Path]) -> None:
         # On the engine's thread: posting is all that may be done there, and it never waits.
         self.post_message(self.StoryChanged(story, files))
 
     # -- opening
+
+    async def _open(self) -> None:
+        workspace = await self.stonehand.open_workspace()
+        workspace.listen(self._on_engine_change)
+        await self._open_story(None, None, DEFAULT_AGENT)
 
     async def _open_story(self, story: str | None, branch: str | None, agent: str) -> None:
         stories = await self.wait(self.workspace.stories)
@@ -185,6 +195,9 @@ class DeskScreen(BlockActions):
         self.show_state()
 
     def show_block(self) -> None:
+        if self._follow_timer is not None:
+            self._follow_timer.stop()
+            self._follow_timer = None
         session, row = self.session, self.blocks.current
         if session is None:
             return
@@ -315,6 +328,8 @@ class DeskScreen(BlockActions):
         self.begin(self._edit_outside, "external")
 
     async def _edit_outside(self) -> None:
+        from tui.external_editor import edit_file, edit_text
+
         session, row = self.session, self.blocks.current
         if session is None:
             return
@@ -332,6 +347,7 @@ class DeskScreen(BlockActions):
             self.do(lambda session: session.set_text(row.key, after))
 
     def action_reference(self) -> None:
+        self.show_block()
         if self.inspector.editor is None:
             self.say("fragments are listed beside a text of yours: choose b, f or o first", warning=True)
         elif self.inspector.toggle_reference():
@@ -410,16 +426,17 @@ class DeskScreen(BlockActions):
 
         self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
 
-    async def _go(self, screen: Callable[[Workspace, Session], Screen[None]]) -> None:
+    async def _go(self, screen: Callable[[Session], Screen[None]]) -> None:
         session = self.session
         if session is not None and session.base is not None:
             self.collect()
             await self._saver.now(session)
             if await self._load():
-                self.app.push_screen(screen(self.workspace, session))
+                self.app.push_screen(screen(session))
 
     def action_story(self) -> None:
-        self.begin(self._choose_story, "story", exclusive=True)
+        if self.stonehand.opened:
+            self.begin(self._choose_story, "story", exclusive=True)
 
     async def _choose_story(self) -> None:
         from tui.screens.story import StoryScreen
@@ -429,7 +446,7 @@ class DeskScreen(BlockActions):
         here = (session.story, session.branch) if session is not None else None
         chosen = await self.app.push_screen_wait(StoryScreen(stories, here))
         if chosen is not None:
-            agent = session.agent if session is not None else WRITER
+            agent = session.agent if session is not None else DEFAULT_AGENT
             self.begin(lambda: self._open_story(*chosen, agent), "open", exclusive=True)
 
     def on_screen_resume(self) -> None:
@@ -454,6 +471,7 @@ class DeskScreen(BlockActions):
         self.blocks.focus()
 
     def action_inspector(self) -> None:
+        self.show_block()
         if self.inspector.row is not None:
             self.show_pane("inspector")
             self.inspector.focus_text()
@@ -465,6 +483,7 @@ class DeskScreen(BlockActions):
 
     def action_step_pane(self, step: int) -> None:
         """The next pane, or the one before; the parts of the inspector are gone through one by one."""
+        self.show_block()
         parts = [node for node in self.focus_chain if self.inspector in node.ancestors]
         focused = self.focused
         if focused in parts:
@@ -537,7 +556,12 @@ class DeskScreen(BlockActions):
         if self.session is not None:
             self.collect()
             self.session.document.end_typing()
-        self.show_block()
+        if self._follow_timer is not None:
+            self._follow_timer.reset()
+        elif self.inspector.has_focus_within or self.inspector.row is None:
+            self.show_block()
+        else:
+            self._follow_timer = self.set_timer(FOLLOW_PAUSE, self.show_block)
 
     @on(BlockList.Selected)
     def _selected(self) -> None:
@@ -553,9 +577,9 @@ class DeskScreen(BlockActions):
 
     @on(AgentList.Opened)
     def _agent_opened(self, message: AgentList.Opened) -> None:
-        self._open(message.agent)
+        self._choose_agent(message.agent)
 
-    def _open(self, agent: AgentSummary) -> None:
+    def _choose_agent(self, agent: AgentSummary) -> None:
         story = self._story
         if not agent.built:
             self.say(f"{agent.display_name} can't be opened yet. {agent.description}", warning=True)
@@ -565,6 +589,8 @@ class DeskScreen(BlockActions):
             self.action_blocks()
 
     def on_descendant_focus(self) -> None:
+        if self._follow_timer is not None and self.inspector.has_focus_within:
+            self.show_block()  # clicked into before it had followed the cursor
         self._show_keys()
 
     def on_descendant_blur(self) -> None:

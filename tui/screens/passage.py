@@ -15,7 +15,7 @@ from textual.widgets import Static
 from engine.errors import StonehandError
 from engine.runs import Run
 from engine.session import Session
-from engine.workspace import REHEARSAL, Workspace
+from engine.workspace import REHEARSAL
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.screens.base import WorkingScreen
@@ -40,12 +40,13 @@ class PassageScreen(WorkingScreen[None]):
         Binding("shift+tab", "app.focus_previous", "Previous", show=False),
     ]
 
-    def __init__(self, workspace: Workspace, session: Session) -> None:
-        super().__init__(workspace)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._run: Run | None = None
         self._kept = True
         self._shown = 0
+        self._stated = ("", 0)
         self._timer: Timer | None = None
         self._provider = REHEARSAL
 
@@ -137,7 +138,12 @@ class PassageScreen(WorkingScreen[None]):
             text = f"{name}: it imitates the story's own prose" if self._provider == REHEARSAL else name
         else:
             seen = run.view()
-            parts = [seen.phase, f"{seen.seconds:.1f} s", f"in {short_count(seen.input_tokens)}"]
+            second = int(seen.seconds)
+            if not seen.finished and (seen.phase, second) == self._stated:
+                return  # once a second is often enough, and little over a slow link
+            self._stated = (seen.phase, second)
+            seconds = f"{seen.seconds:.1f} s" if seen.finished else f"{second} s"
+            parts = [seen.phase, seconds, f"in {short_count(seen.input_tokens)}"]
             parts += [f"out {short_count(seen.output_tokens)} tokens"]
             if seen.finished and self._kept and seen.text.strip():
                 parts.append("kept")

@@ -12,7 +12,6 @@ from textual.widgets import Input
 from engine.errors import StonehandError
 from engine.prompt import Prompt
 from engine.session import Session
-from engine.workspace import Workspace
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
@@ -33,8 +32,8 @@ class PromptScreen(WorkingScreen[None]):
         Binding("question_mark", "help", "Help", show=False),
     ]
 
-    def __init__(self, workspace: Workspace, session: Session) -> None:
-        super().__init__(workspace)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._prompt: Prompt | None = None
 

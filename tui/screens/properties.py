@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,11 +12,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
-from engine.blocks.block import Number, Role
-from engine.blocks.config import BlockType
 from tui.actions import Place
 from tui.widgets.choice_bar import ChoiceBar
 from tui.widgets.line_input import LineInput
+
+if TYPE_CHECKING:
+    from engine.blocks.block import Number, Role
+    from engine.blocks.config import BlockType
 
 _ROLES: tuple[Role, ...] = ("system", "user")
 _TYPES: tuple[BlockType, ...] = ("simple", "script")
@@ -80,8 +82,8 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
             self._fault(order)
             self.query_one("#order", Input).focus()
         else:
-            role = cast(Role, self.query_one("#role", ChoiceBar).value)
-            kind = cast(BlockType, self.query_one("#type", ChoiceBar).value)
+            role = cast("Role", self.query_one("#role", ChoiceBar).value)
+            kind = cast("BlockType", self.query_one("#type", ChoiceBar).value)
             self.dismiss(self.Values(name, role, kind, order))
 
     def action_leave(self) -> None:

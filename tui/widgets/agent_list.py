@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,8 +15,10 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from engine.workspace import AgentSummary
 from tui.widgets.cells import fit
+
+if TYPE_CHECKING:
+    from engine.workspace import AgentSummary
 
 
 class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
@@ -88,7 +90,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
         at = self.current.name if self.current is not None else open_name
         lines: list[str | AgentSummary] = []
         for agent in agents:
-            if not any(isinstance(line, AgentSummary) and line.group == agent.group for line in lines):
+            if not any(not isinstance(line, str) and line.group == agent.group for line in lines):
                 lines.append(agent.group)
             lines.append(agent)
         self._lines, self.open_name = lines, open_name
@@ -100,7 +102,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
     def current(self) -> AgentSummary | None:
         """The agent under the cursor."""
         line = self._lines[self._cursor] if self._cursor < len(self._lines) else None
-        return line if isinstance(line, AgentSummary) else None
+        return None if isinstance(line, str) else line
 
     def action_step(self, step: int) -> None:
         """Move the cursor to the next agent in a direction."""
@@ -122,7 +124,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         at = event.y - self.gutter.top + round(self.scroll_offset.y)
-        if 0 <= at < len(self._lines) and isinstance(self._lines[at], AgentSummary):
+        if 0 <= at < len(self._lines) and not isinstance(self._lines[at], str):
             self._go(at)
             self.action_open()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -23,9 +23,11 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from engine.blocks.block import ROLES, Role
-from engine.blocks.rows import Row
 from tui.widgets.cells import fit
 from tui.widgets.row_render import MARK_COLUMNS, Palette, render_row, render_section
+
+if TYPE_CHECKING:
+    from engine.blocks.rows import Row
 
 _AUTOSCROLL_INTERVAL = 0.2
 _LEFT_BUTTON = 1
@@ -46,7 +48,7 @@ class _Notice:
     text: str
 
 
-_Line: TypeAlias = _Section | _Notice | Row
+_Line: TypeAlias = "_Section | _Notice | Row"
 
 
 @dataclass(slots=True)
@@ -417,7 +419,7 @@ class BlockList(ScrollView, can_focus=True):
     def _face(self, y: int) -> object:
         """All that decides how line `y` of the viewport looks, except its place and the cursor."""
         line = self._line_at(y + self.scroll_offset.y)
-        if not isinstance(line, Row):
+        if line is None or isinstance(line, _Section | _Notice):
             return line
         return (
             line.key, line.name, line.note, line.warning, line.type, line.enabled, line.state, line.mode, line.role,
@@ -426,7 +428,7 @@ class BlockList(ScrollView, can_focus=True):
 
     def _row(self, line: int) -> Row | None:
         found = self._lines[line] if 0 <= line < len(self._lines) else None
-        return found if isinstance(found, Row) else None
+        return None if isinstance(found, _Section | _Notice) else found
 
     # --- painting
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,14 +16,16 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from engine.blocks import Row, ScriptResult
-from engine.blocks.config import ContentMode
 from tui.safe_text import visible
 from tui.widgets.choice_bar import ChoiceBar
 from tui.widgets.fragment_list import FragmentList
 from tui.widgets.script_editor import ScriptEditor
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
+
+if TYPE_CHECKING:
+    from engine.blocks import Row, ScriptResult
+    from engine.blocks.config import ContentMode
 
 _KINDS = {"simple": "text", "script": "script"}
 _NO_MODE = "none"
@@ -105,6 +107,7 @@ class Inspector(Vertical):
         self._taken = 0
         self._shown_default: str | None = None
         self._reference = False
+        self._said: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
         yield Static(id="about", markup=False)
@@ -150,16 +153,15 @@ class Inspector(Vertical):
 
     def show_result(self, result: ScriptResult | None, *, running: bool = False) -> None:
         """Show what the script gave; `running` while a newer text is being evaluated."""
-        label = self.query_one("#preview-label", Static)
         view = self.query_one("#preview", StreamView)
         if result is None:
-            label.update(Content("preview …"))
+            self._say("preview-label", "preview …")
             if not running:
                 view.show("")
                 self.query_one("#script", ScriptEditor).mark_error(None)
             return
         title = "preview" if result.error is None and result.text is not None else "preview: no text"
-        label.update(Content(f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}"))
+        self._say("preview-label", f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}")
         parts = [result.described or result.text or "returned an empty text, so the block is left out"]
         if result.console:
             parts += ["", "console", *result.console]
@@ -231,22 +233,27 @@ class Inspector(Vertical):
         kind = f"your {_KINDS.get(row.type or '', 'block')}" if row.custom else "built-in"
         parts = [kind, row.role, *([f"{row.tokens} tokens"] if row.tokens is not None else [])]
         parts += [visible(row.id)] if row.custom else []
-        self.query_one("#about", Static).update(Content(" · ".join(parts)))
+        self._say("about", " · ".join(parts))
         note = row.note
         if not row.enabled:
             note = f"off: it is not sent; space switches it on{f'. {note}' if note else ''}"
-        label = self.query_one("#note", Static)
-        label.display = bool(note)
-        label.update(Content(f"! {visible(note)}" if row.warning else f"· {visible(note)}"))
+        self.query_one("#note").display = bool(note)
+        self._say("note", f"! {visible(note)}" if row.warning else f"· {visible(note)}")
         self.query_one("#mode", ChoiceBar).value = row.mode or _NO_MODE
         if row.custom:
             return
         there = "default text" if row.default is not None else "default text: there is none now"
-        self.query_one("#default-label", Static).update(Content(there))
+        self._say("default-label", there)
         hint = "Your text: none. b puts one before the default, f after it, o in its place."
         if text:
             hint = "Your text is kept but not used: b puts it before the default, f after it, o in its place."
-        self.query_one("#hint", Static).update(Content(hint))
+        self._say("hint", hint)
+
+    def _say(self, part: str, text: str) -> None:
+        """Set a line of the inspector; the same text again would lay the whole screen out anew."""
+        if self._said.get(part) != text:
+            self._said[part] = text
+            self.query_one(f"#{part}", Static).update(Content(text))
 
     def _load(self, row: Row, text: str) -> None:
         editor = self.editor
@@ -268,7 +275,7 @@ class Inspector(Vertical):
         if row.custom:
             label = "script: return a text" if row.type == "script" else "text"
         warning = f": {editor.warning}" if editor.warning else ""
-        self.query_one("#text-label", Static).update(Content(label + warning))
+        self._say("text-label", label + warning)
 
     def _arrange(self) -> None:
         """Show the parts that the kind of block has."""
@@ -308,7 +315,7 @@ class Inspector(Vertical):
 
     def on_choice_bar_chosen(self, message: ChoiceBar.Chosen) -> None:
         message.stop()
-        mode = None if message.value == _NO_MODE else cast(ContentMode, message.value)
+        mode = None if message.value == _NO_MODE else cast("ContentMode", message.value)
         self.post_message(self.ModeChosen(self, mode))
 
     def on_fragment_list_chosen(self, message: FragmentList.Chosen) -> None:

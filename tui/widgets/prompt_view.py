@@ -273,9 +273,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
                     number = tokens.get(key, tokens.get(block.id, 0))
                 first_line = line + text.count("\n", 0, span.start)
                 self._part_of_block.append(len(self._parts))
-                self._parts.append(
-                    _Part(index, text, span.start, span.end, span.content_start, len(self._blocks))
-                )
+                self._parts.append(_Part(index, text, span.start, span.end, span.content_start, len(self._blocks)))
                 self._blocks.append(PromptBlock(key, block.name or block.id, message.role, number, first_line))
                 self._spans.append(span)
                 at = span.end
@@ -416,8 +414,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         if self._query:
             pattern = re.compile(re.escape(self._query), re.IGNORECASE)
             self._matches = [
-                array("Q", (match.start() for match in pattern.finditer(message.content)))
-                for message in self._messages
+                array("Q", (match.start() for match in pattern.finditer(message.content))) for message in self._messages
             ]
 
     def _step_match(self, step: int) -> int:
@@ -604,9 +601,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         if self._matches:
             found, length = self._matches[message], len(self._query)
             current = (
-                self._match_place(self._match)
-                if self._match is not None and self._match < self.match_count
-                else None
+                self._match_place(self._match) if self._match is not None and self._match < self.match_count else None
             )
             for index in range(bisect_right(found, max(0, start - length)), bisect_left(found, end)):
                 first, last = max(at, found[index]), min(end, found[index] + length)

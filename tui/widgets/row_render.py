@@ -17,18 +17,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from engine.blocks.block import Role
-from engine.blocks.config import BlockType, ContentMode
-from engine.blocks.rows import Row
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
+
+if TYPE_CHECKING:
+    from engine.blocks.block import Role
+    from engine.blocks.config import BlockType, ContentMode
+    from engine.blocks.rows import Row
 
 MARK_COLUMNS = range(1, 4)
 """The columns of warning sign and enable mark, where a click switches the block on or off."""
@@ -110,9 +112,7 @@ def bar(tokens: int, max_tokens: int) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(_BAR_WIDTH)
 
 
-def render_row(
-    row: Row, width: int, *, cursor: bool, carried: bool, max_tokens: int, palette: Palette
-) -> Strip:
+def render_row(row: Row, width: int, *, cursor: bool, carried: bool, max_tokens: int, palette: Palette) -> Strip:
     """One block as a line of `width` (at least 1) cells.
 
     `max_tokens` is the largest number of tokens in the list, for the scale of the bars. A row under the cursor is

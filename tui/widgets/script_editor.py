@@ -6,7 +6,6 @@ import importlib
 import re
 from collections import defaultdict
 from functools import lru_cache
-from importlib import metadata
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -62,6 +61,8 @@ _RANK = {name: rank for rank, name in enumerate([_EMBEDDED, *chain.from_iterable
 @lru_cache(maxsize=1)
 def _javascript() -> tuple[Language, str] | str:
     """The grammar and the highlight query, or the reason why there are none; loaded at the first call (60 ms)."""
+    from importlib import metadata
+
     try:
         version = metadata.version("tree-sitter")
         if tuple(int(part) for part in version.split(".")[:2]) >= (0, 26):
@@ -354,9 +355,7 @@ class ScriptEditor(TextEditor):
             for node in nodes:
                 (start_row, start), (end_row, end) = node.start_point, node.end_point
                 for row in range(max(start_row, top), min(end_row, bottom) + 1):
-                    highlights[row].append(
-                        (start if row == start_row else 0, end if row == end_row else None, name)
-                    )
+                    highlights[row].append((start if row == start_row else 0, end if row == end_row else None, name))
         for row_highlights in highlights.values():
             row_highlights.sort(key=_drawing_order)
 

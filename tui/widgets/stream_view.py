@@ -19,8 +19,9 @@ class StreamView(ScrollView, can_focus=True, inherit_bindings=False):
     """A text that grows at its end.
 
     Appending wraps and repaints only from the last row on. The view follows the end until the user scrolls away from
-    it, and again once the user is back there. It follows by half a page at a time: a scroll repaints the whole view,
-    which at every row would send many times the text over a slow link. With `follow=False` it stays where it is.
+    it, and again once the user is back there. It follows by three quarters of a page at a time: a scroll repaints the
+    whole view, which at every row would send many times the text over a slow link. With `follow=False` it stays where
+    it is.
     """
 
     ALLOW_SELECT = False
@@ -143,19 +144,19 @@ class StreamView(ScrollView, can_focus=True, inherit_bindings=False):
     def _fit(self) -> None:
         """Size the scroll bar, and follow the end of the text.
 
-        Another size repaints the whole view, so it grows by half pages too: empty rows below the text belong to it.
+        Another size repaints the whole view, so it grows by as much: empty rows below the text belong to it.
         """
         rows, height = len(self._starts), self.size.height
         top = self.scroll_offset.y
         room = self.virtual_size.height
         if self._following:
             if not top < rows <= top + height:
-                top = max(0, rows - max(1, height // 2))
+                top = max(0, rows - max(1, height - _ahead(height)))
             room = max(rows, top + height)
         elif not self._may_follow:
             room = rows
         elif not rows <= room <= rows + height:
-            room = rows + height // 2
+            room = rows + _ahead(height)
         self._moving = True
         try:
             self.virtual_size = Size(self._width, room)
@@ -197,3 +198,8 @@ class StreamView(ScrollView, can_focus=True, inherit_bindings=False):
         end = self._starts[row + 1] if row + 1 < len(self._starts) else len(self._text)
         drawn = draw_row(self._text[self._starts[row] : end])
         return Strip([Segment(drawn, style)]).adjust_cell_length(self.size.width, style)
+
+
+def _ahead(height: int) -> int:
+    """Rows left free below the text when the view moves on: the more, the fewer times it has to."""
+    return height * 3 // 4

@@ -12,7 +12,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import ClassVar, Literal
 
 from rich.text import Text
@@ -73,6 +72,8 @@ def _usual_break(breaks: list[str]) -> str:
 
 def _kept_breaks(before: list[str], after: list[str]) -> list[int | None]:
     """For each line end of `after` (the last line has none) the index of the same end in `before`, or None."""
+    from difflib import SequenceMatcher
+
     head = _common_prefix(before, after)
     tail = _common_prefix(before[head:][::-1], after[head:][::-1])
     pairs = [(i, i) for i in range(head)]
@@ -107,9 +108,7 @@ def _aligned_ends(before: list[str], after: list[str]) -> list[tuple[int, int]]:
     back = _common_prefix(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
     in_front = old.count("\n", 0, front)
     behind = old.count("\n", len(old) - back) + 1
-    return [(i, i) for i in range(in_front)] + [
-        (len(before) - 1 - i, len(after) - 1 - i) for i in range(behind)
-    ]
+    return [(i, i) for i in range(in_front)] + [(len(before) - 1 - i, len(after) - 1 - i) for i in range(behind)]
 
 
 def _common_prefix(one: Sequence[str], two: Sequence[str]) -> int:

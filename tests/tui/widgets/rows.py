@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.blocks.rows import Row
 from engine.blocks.block import Role
+from engine.blocks.rows import Row
 
 
 def make_row(key: str, role: Role = "user", **changes: Any) -> Row:
