@@ -80,6 +80,7 @@ def compile_watched(bench: Bench) -> Iterable[Measurement]:
     """The same in the open editor, where the story's folder is watched: files touched, and time."""
     for size in bench.sizes:
         with _open(bench, bench.data(size), watch=True) as workspace:
+
             def compile_once(workspace: Workspace = workspace) -> None:
                 workspace.prompt(STORY, WRITER, None, INPUT)
 

@@ -114,9 +114,7 @@ class Samples:
     ) -> Measurement:
         """As a line of the table, values multiplied by `scale`; `limit` is one on the ratio."""
         target = None if limit is None else Target(limit, "ratio")
-        return Measurement(
-            name, self.value * scale, unit, self.ratio, target, self.low * scale, self.ratio_low, note
-        )
+        return Measurement(name, self.value * scale, unit, self.ratio, target, self.low * scale, self.ratio_low, note)
 
 
 def in_turns(thing: Callable[[], object], reference: Callable[[], object], rounds: int) -> Samples:

@@ -57,9 +57,7 @@ class StoryBuilder:
         """Write the chain: an id is a section, a list one with variants, of which the last is shown."""
         lists = [[section] if isinstance(section, str) else section for section in sections]
         entries = [{"proseFragments": ids, "active": ids[-1]} for ids in lists]
-        return self.write(
-            str((self.root / "prose-chain.json").relative_to(self.path)), {"entries": entries, **extra}
-        )
+        return self.write(str((self.root / "prose-chain.json").relative_to(self.path)), {"entries": entries, **extra})
 
     def folder(self) -> StoryFolder:
         return StoryFolder(self.path)

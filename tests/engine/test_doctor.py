@@ -59,9 +59,7 @@ def test_a_corrupt_fragment(story: Path) -> None:
 
 
 def test_an_invalid_config_says_field_and_line(story: Path) -> None:
-    write_config(
-        story, {"customBlocks": [custom_block("cb-aaaa", "x"), custom_block("cb-bbbb", "y", role="narrator")]}
-    )
+    write_config(story, {"customBlocks": [custom_block("cb-aaaa", "x"), custom_block("cb-bbbb", "y", role="narrator")]})
     ((file, field, line, message),) = found(story)
     assert (file, field) == (f"{WRITER}.json", "customBlocks[1].role")
     assert line is not None

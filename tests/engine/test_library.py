@@ -80,9 +80,7 @@ def test_the_packaged_library_is_copied_and_never_edited(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["stories"]
 
 
-def test_a_read_only_package_gives_a_copy_that_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_package_gives_a_copy_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "package"
     make_story(package)
     paths = [package / "stories", *(package / "stories").rglob("*")]

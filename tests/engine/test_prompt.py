@@ -133,9 +133,7 @@ class Recorder:
 
 
 def test_what_the_preview_shows_is_what_is_sent_byte_for_byte(story: Path, opened: Callable[..., Workspace]) -> None:
-    config = {
-        "customBlocks": [custom_block("cb-chance", "return 'x' + Math.random() + '<@ch-bafego>'", type="script")]
-    }
+    config = {"customBlocks": [custom_block("cb-chance", "return 'x' + Math.random() + '<@ch-bafego>'", type="script")]}
     make_story(story.parents[1], "other", configs={WRITER: config})
     workspace = opened()
     session = workspace.session("other", WRITER)

@@ -100,9 +100,7 @@ def test_ids_in_files_never_lead_out_of_the_story(story: Path, opened: Open) -> 
         with pytest.raises(NotFound):
             workspace.session(STORY, WRITER, branch)
     assert "kn-odd123" in {item.id for item in workspace.fragments(STORY)}
-    run = Run(
-        workspace.prompt(STORY, author_input="Go."), workspace.wire(workspace.prompt(STORY), words_per_second=0)
-    )
+    run = Run(workspace.prompt(STORY, author_input="Go."), workspace.wire(workspace.prompt(STORY), words_per_second=0))
     workspace.generate(run).result(20)
     workspace.keep(run)
     made = {name for name in tree(story.parents[2]) if name not in before}

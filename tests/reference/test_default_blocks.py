@@ -121,8 +121,7 @@ def test_the_context_state(case: dict[str, Any], tmp_path: Path) -> None:
         "knowledgeCatalog": [item.id for item in state.knowledge_catalog],
         "characterCatalog": [item.id for item in state.character_catalog],
         "chapterSummaries": [
-            {"markerId": item.marker_id, "name": item.name, "summary": item.summary}
-            for item in state.chapter_summaries
+            {"markerId": item.marker_id, "name": item.name, "summary": item.summary} for item in state.chapter_summaries
         ],
         "summary": state.story.summary,
     }

@@ -9,9 +9,7 @@ from engine.blocks.config import parse_config
 
 BUILTIN_IDS = ["instructions", "tools", "story-info", "prose-recent", "author-input", "summary"]
 CUSTOM_IDS = ["cb-aaaa", "cb-bbbb", "cb-cccc22"]
-texts = st.text(max_size=30) | st.sampled_from(
-    ["", "  ", "[@block=fake]\nx", "a\n\nb", "<@ch-bafego>", "🌊 日本"]
-)
+texts = st.text(max_size=30) | st.sampled_from(["", "  ", "[@block=fake]\nx", "a\n\nb", "<@ch-bafego>", "🌊 日本"])
 orders = st.integers(-5, 700) | st.floats(-5, 700, allow_nan=False)
 roles = st.sampled_from(["system", "user"])
 
@@ -21,9 +19,7 @@ def default_blocks(draw: st.DrawFn) -> list[ContextBlock]:
     """Some of the built-in blocks, each at most once, in a fixed array order."""
     kept = draw(st.lists(st.sampled_from(BUILTIN_IDS), unique=True))
     return [
-        ContextBlock(block_id, draw(roles), draw(texts), draw(orders))
-        for block_id in BUILTIN_IDS
-        if block_id in kept
+        ContextBlock(block_id, draw(roles), draw(texts), draw(orders)) for block_id in BUILTIN_IDS if block_id in kept
     ]
 
 

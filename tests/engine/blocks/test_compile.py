@@ -71,9 +71,7 @@ def test_spans_partition_every_message_exactly(blocks: list[ContextBlock], expan
             assert span.start == at
             assert message.content[span.start : span.content_start] == marker(span.block) + "\n"
             assert message.content[span.content_start : span.content_end] == expand(span.block.content)  # type: ignore[operator]
-            assert message.content[span.content_end : span.end] == (
-                "\n\n" if span is not message.spans[-1] else ""
-            )
+            assert message.content[span.content_end : span.end] == ("\n\n" if span is not message.spans[-1] else "")
             at = span.end
         assert at == len(message.content)
 

@@ -58,10 +58,7 @@ def test_the_five_keys_are_always_written_and_numbers_look_like_javascripts() ->
         "disabledTools": [],
         "disableAutoAnalysis": False,
     }
-    assert (
-        str(dump_config(parse_config({"overrides": {"a": {"order": 2.0}}}))["overrides"])
-        == "{'a': {'order': 2}}"
-    )
+    assert str(dump_config(parse_config({"overrides": {"a": {"order": 2.0}}}))["overrides"]) == "{'a': {'order': 2}}"
 
 
 @given(configs(unique=False))

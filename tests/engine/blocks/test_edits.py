@@ -24,15 +24,11 @@ def test_a_move_moves_one_row_inside_its_role_and_nothing_else(situation: tuple,
     section.remove(row.key)
     section.insert(max(0, min(index, len(section))), row.key)
     assert {role: [r.key for r in moved if r.role == role] for role in ("system", "user")} == expected
-    assert {r.key: (r.state, r.content, r.mode) for r in moved} == {
-        r.key: (r.state, r.content, r.mode) for r in rows
-    }
+    assert {r.key: (r.state, r.content, r.mode) for r in moved} == {r.key: (r.state, r.content, r.mode) for r in rows}
 
 
 @given(situations(), st.data())
-def test_a_move_keeps_every_id_the_file_had_and_every_unknown_key(
-    situation: tuple, data: st.DataObject
-) -> None:  # type: ignore[type-arg]
+def test_a_move_keeps_every_id_the_file_had_and_every_unknown_key(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
     slots, blocks, config, scripts = situation
     rows = arrange(slots, blocks, config, scripts, len)
     row = data.draw(st.sampled_from(rows))
@@ -80,9 +76,7 @@ def test_mode_seeds_override_with_the_default_and_drops_it_when_left_unchanged()
 def test_delete_removes_override_and_place() -> None:
     config = parse_config(
         {
-            "customBlocks": [
-                {"id": "cb-aaaa", "name": "N", "role": "user", "type": "simple", "content": "x"}
-            ],
+            "customBlocks": [{"id": "cb-aaaa", "name": "N", "role": "user", "type": "simple", "content": "x"}],
             "overrides": {"cb-aaaa": {"enabled": False}, "tools": {"enabled": False}},
             "blockOrder": ["tools", "cb-aaaa"],
         }

@@ -40,9 +40,7 @@ def test_compiled_rows_are_the_compiled_blocks_in_order(situation: tuple) -> Non
     slots, blocks, config, scripts = situation
     rows = arrange(slots, blocks, config, scripts, len)
     compiled = [
-        span.block
-        for message in compile_blocks(apply_config(blocks, config, scripts))
-        for span in message.spans
+        span.block for message in compile_blocks(apply_config(blocks, config, scripts)) for span in message.spans
     ]
     shown = [row for row in rows if row.state == "compiled"]
     assert [(row.id, row.role, row.content, row.order) for row in shown] == [

@@ -81,9 +81,7 @@ def test_a_replaced_file_of_the_same_size_and_time_is_seen(folder: Folder) -> No
 
 
 @pytest.mark.parametrize("coarse", [False, True])
-def test_a_change_within_the_clocks_tick_is_seen(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, coarse: bool
-) -> None:
+def test_a_change_within_the_clocks_tick_is_seen(folder: Folder, monkeypatch: pytest.MonkeyPatch, coarse: bool) -> None:
     """Rewritten in place, as long as before, at the very time it already had."""
     moment = LONG_AGO // 10**9 * 10**9 if coarse else LONG_AGO
     folder.write("a.json", b"1", moment)

@@ -107,10 +107,13 @@ def test_a_byte_order_mark_and_repeated_keys_are_accepted() -> None:
 
 def test_written_as_javascript_writes_it() -> None:
     value = {"b": [], "a": {}, "n": 1.0, "f": 0.5, "t": "Émile 🌊\u2028", "half": "\ud83c", "list": (1, None)}
-    assert dump_json(value) == (
-        '{\n  "b": [],\n  "a": {},\n  "n": 1,\n  "f": 0.5,\n  "t": "Émile 🌊\u2028",\n'
-        '  "half": "\\ud83c",\n  "list": [\n    1,\n    null\n  ]\n}'
-    ).encode()
+    assert (
+        dump_json(value)
+        == (
+            '{\n  "b": [],\n  "a": {},\n  "n": 1,\n  "f": 0.5,\n  "t": "Émile 🌊\u2028",\n'
+            '  "half": "\\ud83c",\n  "list": [\n    1,\n    null\n  ]\n}'
+        ).encode()
+    )
 
 
 @given(JSON)

@@ -158,9 +158,7 @@ def test_killed_at_a_step_of_a_save(file: Path, state: Path, step: str) -> None:
 def test_killed_at_any_moment(file: Path, state: Path) -> None:
     moments = random.Random(20260301)
     for _ in range(12):
-        file.write_bytes(
-            dump_json({"customBlocks": [custom_block("cb-crash", "at first")], "future": {"kept": True}})
-        )
+        file.write_bytes(dump_json({"customBlocks": [custom_block("cb-crash", "at first")], "future": {"kept": True}}))
         process = start(file, state)
         assert process.stdout is not None
         told = [process.stdout.readline().decode().strip()]

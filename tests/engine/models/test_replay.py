@@ -52,9 +52,7 @@ async def test_a_log_without_text_is_one_failure(text: dict[str, Any]) -> None:
     assert failure.message.startswith("replay of gen-bafego: the log holds no text")
 
 
-@pytest.mark.parametrize(
-    "usage", [None, "many", {}, {"inputTokens": 3}, {"inputTokens": "3", "outputTokens": 4}]
-)
+@pytest.mark.parametrize("usage", [None, "many", {}, {"inputTokens": 3}, {"inputTokens": "3", "outputTokens": 4}])
 async def test_usage_that_the_log_lacks_is_estimated(usage: object) -> None:
     got = await events({**LOG, "totalUsage": usage})
     assert got[-2] == Usage(estimate_tokens("Write what happens next."), estimate_tokens(LOG["generatedText"]))

@@ -81,9 +81,7 @@ def test_it_is_on_disk_while_it_arrives_and_after(
     assert STORY in part.name and "main" in part.name
 
 
-def test_kept_and_discarded_ones_leave_nothing(
-    begun: Callable[..., tuple[Workspace, Run, Wire]], state: Path
-) -> None:
+def test_kept_and_discarded_ones_leave_nothing(begun: Callable[..., tuple[Workspace, Run, Wire]], state: Path) -> None:
     workspace, run, _ = begun("One.")
     until(lambda: run.view().finished)
     workspace.keep(run)

@@ -10,7 +10,7 @@ def test_console_lines_are_kept_with_every_outcome(engine: ScriptEngine) -> None
         console.log('words', 12, {a: [1]}, null, undefined, true, 10n, Symbol('s'));
         console.info(new TypeError('bad')); console.warn(); console.error(['x']); console.debug('a\\nb\\ud800');
     """
-    lines = ("words 12 {\"a\":[1]} null undefined true 10n Symbol(s)", "TypeError: bad", "", '["x"]', "a\nb\ufffd")
+    lines = ('words 12 {"a":[1]} null undefined true 10n Symbol(s)', "TypeError: bad", "", '["x"]', "a\nb\ufffd")
     for end, kind in (
         ("return 'x'", "ok"),
         ("return 1", "not_string"),

@@ -219,7 +219,6 @@ def test_a_strip_that_lies_about_its_width_is_sent_as_it_is() -> None:
     assert "x" * 20 in update(model, [Strip([Segment("x" * 20)])])
 
 
-
 @pytest.mark.parametrize("cluster", ["👩‍👩‍👧", "🏳️‍🌈", "👍🏽", "e\u0301", "☺️", "🇫🇷"])
 def test_clusters_shift_nothing(cluster: str) -> None:
     width = Segment(cluster).cell_length

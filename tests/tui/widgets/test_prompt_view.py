@@ -296,8 +296,7 @@ async def test_every_row_is_as_wide_as_the_view(size: tuple[int, int]) -> None:
 
 async def test_a_long_prompt_is_wrapped_bit_by_bit() -> None:
     blocks = [
-        ContextBlock(f"b{n}", "user", "\n".join("some words of a story " * 20 for _ in range(40)), n)
-        for n in range(60)
+        ContextBlock(f"b{n}", "user", "\n".join("some words of a story " * 20 for _ in range(40)), n) for n in range(60)
     ]
     messages = compile_blocks(blocks)
     app = PromptApp()
