@@ -42,7 +42,7 @@ def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here:
     if environ.get(DATA_VARIABLE):
         return _given(Path(environ[DATA_VARIABLE]), f"{DATA_VARIABLE} names it: ")
     here = here or Path.cwd()
-    if _has_story(here) and here.resolve() != sample_library().parent.resolve():
+    if _has_story(here) and not _is_source(here):
         return here
     own = Path(platformdirs.user_data_dir(APP, appauthor=False))
     if not (own / "stories").is_dir():
@@ -97,6 +97,11 @@ def _given(folder: Path, why: str = "") -> Path:
         hint = f"give {folder.absolute().parent}"
     what = "there is no stories folder here" if folder.is_dir() else "there is no such folder"
     raise NotFound(why + what, file=folder, repair=hint)
+
+
+def _is_source(folder: Path) -> bool:
+    """Whether a folder is the program's own source, installed from it or not: its stories are the sample itself."""
+    return (folder / "engine" / "workspace.py").is_file() and (folder / "pyproject.toml").is_file()
 
 
 def _has_story(folder: Path) -> bool:

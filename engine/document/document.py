@@ -24,6 +24,8 @@ from engine.document.state import SaveState
 from engine.errors import InvalidFile, Problem, StonehandError
 
 UNDO_LIMIT = 2_000
+REBASED_STEPS = 200
+"""Undo steps carried over to a file that another program changed."""
 TYPING_PAUSE = 2.0
 """Seconds without a key after which further typing is an undo step of its own."""
 
@@ -104,7 +106,7 @@ class Document:
         self._in_flight: list[Pending] = []
         self._saved = disk.read_bytes(file)
         self._now = self._read(self._saved)
-        self._base = self._now.config
+        self._base = self._valid = self._now.config
         self._recover()
 
     # -- reading
@@ -262,8 +264,8 @@ class Document:
     def check_file(self) -> bool:
         """Look at the file again; True when another program changed it.
 
-        Without unsaved edits its content becomes the document (an undoable step); with them the state becomes
-        `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides.
+        Without unsaved edits its content becomes the document, and undo goes on to take back the own edits alone; with
+        them the state becomes `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides.
         """
         if self._locate is not None:
             self.file = self._locate()
@@ -280,7 +282,7 @@ class Document:
         if self.state in (SaveState.UNSAVED, SaveState.CONFLICT):
             self.theirs, self.state = data, SaveState.CONFLICT
             return True
-        self._adopt(data, "changed by another program")
+        self._adopt(data)
         return True
 
     def keep_mine(self) -> None:
@@ -296,17 +298,18 @@ class Document:
         self._adopt(data, "take the file's version")
 
     def merge(self) -> None:
-        """Settle a conflict: the file's content with the own edits on top; where both changed a value, the own one."""
+        """Settle a conflict: the file's content with the own edits on top; where both changed a value, the own one.
+
+        Undo takes the own edits back and leaves the other program's.
+        """
         other = self._read(self.theirs)
         if self.fault is not None:
             message, self.fault, self.state = self.fault.message, None, SaveState.CONFLICT
             raise InvalidFile(message, file=self.file, repair="keep yours, or repair the file first")
-        merged = merge_configs(self._base, self._now.config, other.config)
         self._settle()
+        self._rebase(self._base, other.config)
+        self._become(_State(merge_configs(self._base, self._now.config, other.config), self._now.label))
         self._base = other.config
-        self._past.append(self._now)
-        self._future.clear()
-        self._become(_State(merged, "merge with the file"))
         self._record(True)
 
     def reset_invalid(self) -> Path:
@@ -383,17 +386,31 @@ class Document:
         self._record(self._become(source.pop()), before)
         return Change(f"{verb} {label}", self.revision)
 
-    def _adopt(self, data: bytes | None, label: str) -> None:
+    def _rebase(self, before: BlockConfig, after: BlockConfig) -> None:
+        """Another program changed `before` to `after`: undo and redo go on to mean the own edits, on top of it."""
+
+        def carried(states: list[_State]) -> list[_State]:
+            recent = states[-REBASED_STEPS:]
+            return [_State(merge_configs(before, state.config, after), state.label) for state in recent]
+
+        self._past, self._future = carried(self._past), carried(self._future)
+
+    def _adopt(self, data: bytes | None, label: str | None = None) -> None:
+        """Take the file's content as the document: with a label as an undoable step, else below the steps there are."""
         before, was_invalid = self._now, self.state is SaveState.INVALID
+        if not was_invalid:
+            self._valid = before.config
         self._typing = None
-        self._now = self._read(data, label)
+        self._now = self._read(data, label or before.label)
         self._saved, self._base = data, self._now.config
         self.revision += 1
         if self.fault is None:
             self.state = SaveState.SAVED
-            if before.config != self._now.config:
+            if label is not None and before.config != self._now.config:
                 self._past.append(before)
                 self._future.clear()
+            elif self._valid != self._now.config:
+                self._rebase(self._valid, self._now.config)
         if was_invalid:
             self._recover()  # while the file was invalid nothing could be made of unsaved edits
         elif self._journal is not None:

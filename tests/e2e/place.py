@@ -79,6 +79,7 @@ class Place:
         *,
         data: bool = True,
         env: Mapping[str, str] | None = None,
+        program: Sequence[str] = COMMAND,
         prefix: Sequence[str] = (),
         cwd: Path | None = None,
         **terminal: Any,
@@ -92,7 +93,7 @@ class Place:
             "STONEHAND_STATE": str(self.state),
             **(env or {}),
         }
-        command = [*prefix, *COMMAND, *([str(self.data)] if data else [])]
+        command = [*prefix, *program, *([str(self.data)] if data else [])]
         if cwd is not None:
             command = ["sh", "-c", 'cd "$0" && exec "$@"', str(cwd), *command]
         return PtyApp(command, env=environ, **terminal)

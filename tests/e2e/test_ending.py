@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,31 @@ def test_a_passage_of_a_running_program_is_its_own(place: Place) -> None:
         assert place.passages(".part")
         app.write(ctrl("d"))
         until(lambda: not place.passages(""), "the discarded passage is gone")
+
+
+def test_a_fault_is_one_line_and_loses_nothing(place: Place, tmp_path: Path) -> None:
+    faulty = tmp_path / "faulty.py"
+    faulty.write_text(
+        "from tui.app import StonehandApp\n"
+        "def fail(self): raise ZeroDivisionError('a fault in the program')\n"
+        "StonehandApp.action_keys = fail\n"
+        "from tui.__main__ import main\n"
+        "main()\n"
+    )
+    before = place.custom("House style")
+    with place.open(program=[sys.executable, str(faulty)]) as app:
+        edit_block(app, "House style")
+        type_words(app, "quoin")
+        app.write(b"\x1bOP")
+        assert app.wait() == 1
+        assert b"Traceback" not in app.output
+        end = bytes(app.output).rpartition(b"\x1b[?1049l")[2].decode()
+        assert "a fault in the program — this is a bug" in end
+    assert "ZeroDivisionError" in (place.state / "crash.log").read_text()
+    with place.open() as app:
+        app.write(b"q")
+        assert app.wait() == 0
+    assert place.custom("House style") == before + " quoin"
 
 
 def test_quitting_asks_about_a_passage(place: Place) -> None:

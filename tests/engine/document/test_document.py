@@ -202,16 +202,34 @@ def test_merge_keeps_both_sides(file: Path) -> None:
     assert (config.override("a").order, config.override("c").order) == (2, 3)
 
 
-def test_an_outside_change_without_own_edits_is_taken_in_and_can_be_undone(file: Path) -> None:
+def test_an_outside_change_without_unsaved_edits_is_taken_in_and_undo_leaves_it(file: Path) -> None:
     write(file, b"{}")
     document = Document(file)
-    file.write_bytes(b'{"blockOrder": ["b"]}')
+    off(document, "tools")
+    document.save()
+    file.write_bytes(b'{"blockOrder": ["b"], "overrides": {"tools": {"enabled": false}}}')
     assert document.check_file()
     assert (document.config.blockOrder, document.state) == (("b",), SaveState.SAVED)
     assert not document.check_file()
+    assert document.undo_label == "disable tools"
     document.undo()
     document.save()
-    assert file.read_bytes() == b"{}"
+    config = Document(file).config
+    assert (config.blockOrder, config.override("tools").enabled) == (("b",), None)
+    document.redo()
+    document.save()
+    assert Document(file).config.override("tools").enabled is False
+
+
+def test_undo_after_a_merge_takes_back_the_own_edit_and_leaves_the_other_programs(file: Path) -> None:
+    document = conflict(file)
+    document.merge()
+    assert document.undo_label == "disable tools"
+    document.undo()
+    document.save()
+    config = Document(file).config
+    assert (config.blockOrder, config.override("tools").enabled, config.override("c").order) == (("b",), None, 3)
+    assert document.undo() is None
 
 
 def test_an_own_save_seen_early_is_no_outside_change(file: Path) -> None:

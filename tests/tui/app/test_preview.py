@@ -40,8 +40,7 @@ def previews(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_the_preview_follows_the_cursor(editor: Open) -> None:
     async with editor() as ed:
         await ed.goto("cb-counta")
-        await ed.until(lambda: ed.shows("Sections so far: 2"))
-        assert ed.shows("preview · ") and ed.shows(" ms")
+        await ed.until(lambda: ed.shows("Sections so far: 2") and ed.shows("preview · ") and ed.shows(" ms"))
         await ed.goto("cb-stylea")
         await ed.until(lambda: not ed.shows("Sections so far"))
 
