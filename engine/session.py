@@ -6,6 +6,7 @@ on any thread; its answer is handed back with `install`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
 from engine.text import collapse_space, cut, utf16_length
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 NAME_LIMIT = 100
 """UTF-16 units of a custom block's name."""
 KEYS_NAMED = 20
@@ -285,11 +287,13 @@ class Session:
 
 
 def _name(name: str) -> str:
-    """A block's name as it is stored: trimmed, on one line. Raises `WrongInput` for one that no config may hold.
+    """A block's name as it is stored: trimmed, on one line, without control characters.
+
+    Raises `WrongInput` for one that no config may hold.
 
     The reference counts UTF-16 units, and drops a whole config for one name that is too long (spec, section 8.1).
     """
-    name = collapse_space(name)
+    name = _CONTROL.sub("", collapse_space(name))
     if not name:
         raise WrongInput("a block needs a name", repair=f"give it one of 1 to {NAME_LIMIT} characters")
     if (length := utf16_length(name)) > NAME_LIMIT:

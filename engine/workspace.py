@@ -26,7 +26,7 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
-from engine.runs import Run, RunView, Saved, UnkeptPassages, list_logs, read_log, save_passage
+from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, list_logs, read_log, save_passage
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -135,6 +135,7 @@ class Workspace:
         self._bases: dict[tuple[object, ...], tuple[Base, dict[str, ScriptResult]]] = {}
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
         self._unkept = UnkeptPassages(self.state / "passages")
+        self._directions = Directions(self.state / "directions")
         self._keeping = threading.Lock()
         self._closed = False
         self._watch = watch
@@ -387,6 +388,14 @@ class Workspace:
         run.stop()
         self._unkept.forget(run)
 
+    def direction(self, story_id: str, branch: str) -> str:
+        """The direction that was being written for a branch, perhaps in an earlier session. Waits."""
+        return self._directions.read(self.story(story_id).content_root(branch))
+
+    def remember_direction(self, story_id: str, branch: str, text: str) -> None:
+        """Keep a direction as it is being written; an empty one is forgotten. Waits; raises `StonehandError`."""
+        self._directions.write(self.story(story_id).content_root(branch), text)
+
     def left_passages(self) -> list[Path]:
         """Texts of passages that were neither kept nor discarded when their program ended; each is told of once."""
         return self._unkept.take_left() if self._journalled else []
@@ -455,8 +464,11 @@ class Workspace:
             return self._write_config(session, pending)
 
     def _write_config(self, session: Session, pending: Pending) -> Path:
+        folder = self.story(session.story)
+        if not (folder.path / "meta.json").is_file():
+            raise NotFound("the story is gone", file=folder.path, repair="put it back; your edits are kept until then")
         # A story of the old layout is given branches by its first write; the config's place moves with it.
-        file = _config_file(self.story(session.story).writable_root(session.branch), session.agent)
+        file = _config_file(folder.writable_root(session.branch), session.agent)
         session.document.write(pending, file)
         return file
 

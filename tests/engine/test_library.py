@@ -135,3 +135,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_the_state_folder_can_be_named(tmp_path: Path) -> None:
     assert state_folder({"STONEHAND_STATE": str(tmp_path)}) == tmp_path
     assert state_folder({}).name == "stonehand"
+
+
+def test_a_clone_of_the_source_is_no_data_folder(tmp_path: Path, own: Path) -> None:
+    clone = tmp_path / "clone"
+    make_story(clone)
+    (clone / "engine").mkdir()
+    (clone / "engine" / "workspace.py").touch()
+    (clone / "pyproject.toml").touch()
+    before = tree(clone)
+    assert find_data(None, {}, clone) == own
+    assert tree(clone) == before
+    (clone / "pyproject.toml").unlink()
+    assert find_data(None, {}, clone) == clone

@@ -542,3 +542,17 @@ def test_a_workspace_that_was_only_looked_at_has_no_threads_to_end(story: Path, 
     assert engine_threads(before) == set()
     workspace.close()
     assert not state.exists() or not any(state.rglob("*.jsonl"))
+
+
+def test_a_story_that_is_gone_is_not_made_anew_by_a_save(data: Path, opened: Open) -> None:
+    story = make_story(data)
+    workspace = opened()
+    session = loaded(workspace)
+    story.rename(data / "elsewhere")
+    session.toggle("tools")
+    with pytest.raises(NotFound, match="the story is gone"):
+        workspace.save_now(session)
+    assert not story.exists()
+    (data / "elsewhere").rename(story)
+    workspace.save_now(session)
+    assert overrides(config_file(story, WRITER)) == {"tools": {"enabled": False}}

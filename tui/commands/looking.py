@@ -242,7 +242,15 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
     for line in result.console:
         message(f"console: {line}")
     if as_json:
-        write_json({"result": text, "error": result.error, "ms": round(result.milliseconds, 3)})
+        write_json(
+            {
+                "result": text,
+                "error": result.error,
+                "line": result.line,
+                "console": list(result.console),
+                "ms": round(result.milliseconds, 3),
+            }
+        )
     elif text is not None:
         write(ended(text))
     if text is None:

@@ -184,9 +184,10 @@ class BlockActions(WorkingScreen[None]):
     def action_duplicate(self) -> None:
         row = self.blocks.current
         if row is not None:
-            self._add(lambda session: session.duplicate(row.key), f"duplicated {row.name}")
+            self._add(lambda session: session.duplicate(row.key), f"duplicated {row.name}", go_on=False)
 
-    def _add(self, add: Callable[[Session], str], said: str) -> None:
+    def _add(self, add: Callable[[Session], str], said: str, *, go_on: bool = True) -> None:
+        """Add a block, put the cursor on it, and go on to its text."""
         made: list[str] = []
 
         def edit(session: Session) -> str:
@@ -196,8 +197,9 @@ class BlockActions(WorkingScreen[None]):
         if self.do(edit, said=said):
             self.show_key(made[0])
             self.show_block()
-            self.show_pane("inspector")
-            self.inspector.focus_text()
+            if go_on:
+                self.show_pane("inspector")
+                self.inspector.focus_text()
 
     def action_properties(self) -> None:
         from engine.blocks.edits import custom_at

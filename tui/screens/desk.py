@@ -128,6 +128,11 @@ class DeskScreen(BlockActions):
             session = self._sessions.setdefault((story, session.branch, agent), session)
             session.document.check_file()
         except StonehandError as error:
+            if before is None:
+                self._trouble = f"{error}. Press s to try again."
+                self.blocks.empty = "not opened"
+                self.blocks.set_rows(())
+                self._show_banner()
             self.report(error)
             return False
         self.collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import ClassVar
 
 from textual import on
@@ -27,6 +28,8 @@ from tui.widgets.text_editor import TextEditor
 STREAM_RATE = 10
 """Looks at a run a second: however fast it streams, the screen is not written more often. A terminal behind a slow link
 has a lower rate of its own."""
+REMEMBER_PAUSE = 0.2
+"""Seconds until what is typed into the direction is on disk."""
 
 
 class PassageScreen(WorkingScreen[None]):
@@ -48,6 +51,7 @@ class PassageScreen(WorkingScreen[None]):
         self._shown = 0
         self._stated = ("", 0)
         self._timer: Timer | None = None
+        self._remembering: Timer | None = None
         self._provider = REHEARSAL
 
     def compose(self) -> ComposeResult:
@@ -61,6 +65,8 @@ class PassageScreen(WorkingScreen[None]):
     def on_mount(self) -> None:
         direction = self.query_one("#direction", TextEditor)
         direction.load(self._session.author_input)
+        if not self._session.author_input:
+            self.begin(self._recall, "direction")
         direction.focus()
         self._show_status()
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
@@ -157,6 +163,29 @@ class PassageScreen(WorkingScreen[None]):
         if self._run is not None and self.running:
             self._run.stop()
 
+    # -- the direction, which outlives a lost connection
+
+    async def _recall(self) -> None:
+        session, workspace = self._session, self.workspace
+        text = await self.wait(lambda: workspace.direction(session.story, session.branch))
+        direction = self.query_one("#direction", TextEditor)
+        if text and not direction.value:
+            direction.load(text)
+            direction.move_cursor(direction.document.end)
+
+    @on(TextEditor.Edited, "#direction")
+    def _direction_edited(self) -> None:
+        if self._remembering is None:
+            self._remembering = self.set_timer(REMEMBER_PAUSE, self._remember)
+
+    def _remember(self) -> None:
+        self._remembering = None
+        session, workspace = self._session, self.workspace
+        text = self.query_one("#direction", TextEditor).value
+        self.begin(
+            lambda: self.wait(lambda: workspace.remember_direction(session.story, session.branch, text)), "direction"
+        )
+
     # -- what becomes of it
 
     def action_keep(self) -> None:
@@ -177,6 +206,10 @@ class PassageScreen(WorkingScreen[None]):
             self.report(error)
             return False
         self.say(f"kept as {saved.fragment.id}")
+        prompt = run.prompt
+        with contextlib.suppress(StonehandError):
+            # The next session begins with a new direction; in this one it stays, to be changed.
+            await self.wait(lambda: self.workspace.remember_direction(prompt.story, prompt.branch, ""))
         if saved.problem is not None:
             self.report(StonehandError(f"the passage is kept, but its log is not: {saved.problem.message}"))
         self._show_status()

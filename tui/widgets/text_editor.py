@@ -323,6 +323,18 @@ class TextEditor(TextArea):
             self.refresh()
             self._changed_by_user()
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Refuse a paste that would make the text larger than can be edited here: it would hold everything up."""
+        if len(event.text) + len(self.text) > MAX_BYTES:
+            event.stop()
+            event.prevent_default()
+            self.notify(
+                f"That is too large to paste here (more than {MAX_BYTES // 1024} KB in all): open the text in your "
+                "$EDITOR and put it in there.",
+                severity="warning",
+                markup=False,
+            )
+
     def _changed_by_user(self) -> None:
         self._touched = True
         self.changes += 1

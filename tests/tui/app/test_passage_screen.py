@@ -260,3 +260,14 @@ async def test_a_passage_that_can_not_be_written(editor: Open, monkeypatch: pyte
         assert view.text.strip()
         await ed.press("ctrl+s")
         await ed.until(lambda: ed.said.startswith("kept as"), "the second attempt")
+
+
+async def test_a_direction_that_was_being_written_comes_back_in_another_session(editor: Open) -> None:
+    async with editor() as ed:
+        await generating(ed)
+        await ed.type("Let the storm")
+        await ed.until(lambda: ed.workspace.direction("the-quay", "main") == "Let the storm", "the direction on disk")
+        folder = ed.workspace.data
+    async with editor(folder=folder) as ed:
+        await generating(ed)
+        await ed.until(lambda: ed.shows("Let the storm"), "the direction of the last session")

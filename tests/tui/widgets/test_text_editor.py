@@ -175,6 +175,16 @@ async def test_a_paste_is_one_step() -> None:
         assert editor.value == "start "
 
 
+async def test_a_paste_that_is_too_large_is_refused() -> None:
+    async with editing("start ") as (editor, app, pilot):
+        app.post_message(events.Paste("x" * MAX_BYTES))
+        await pilot.pause()
+        assert editor.value == "start "
+        app.post_message(events.Paste("small"))
+        await pilot.pause()
+        assert editor.value == "smallstart "
+
+
 async def test_escape_hands_over_the_text_and_keeps_it() -> None:
     async with editing("abc") as (editor, app, pilot):
         await pilot.press("x", "escape")
