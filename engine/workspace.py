@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from engine import disk
 from engine.agents import AgentDefinition, agent, agents
 from engine.blocks.apply import ScriptResult
-from engine.blocks.config import BlockConfig
+from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.context import script_fields
 from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState
@@ -188,6 +188,12 @@ class Workspace:
         """The open block config of an agent; the same object each time. Raises `NotFound`."""
         return self._document(self.story(story_id), self.story(story_id).branch(branch).id, agent_name)
 
+    def saved_config(self, story_id: str, agent_name: str, branch: str | None = None) -> Any:
+        """The config as it is on disk, a JSON value; the empty config where there is no file. Raises `InvalidFile`."""
+        document = self.document(story_id, agent_name, branch)
+        saved = disk.read_json(document.file)
+        return dump_config(EMPTY) if saved is None else saved
+
     def documents(self) -> tuple[Document, ...]:
         """Every document that was opened."""
         with self._lock:
@@ -326,6 +332,10 @@ class Workspace:
         """Load the script engine in the background; worth doing when a story has script blocks."""
         with suppress(RuntimeError):
             self._runtime.call(self.scripts.warm)
+
+    def run_script(self, base: Base, body: str) -> ScriptResult:
+        """Run one script with the time a generation gives it. Waits."""
+        return self.preview(base, body, RUN_LIMITS).result()
 
     def preview(self, base: Base, body: str, limits: Limits = PREVIEW_LIMITS) -> PreviewJob:
         """Run one script for its author. What it gives is also what a prompt of this base uses from then on."""

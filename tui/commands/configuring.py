@@ -79,14 +79,9 @@ def get_config(workspace: Workspace, branch: str | None, as_json: bool) -> None:
 
     Always as JSON; without a file it is the empty config.
     """
-    from engine.blocks.config import dump_config
-    from engine.disk import read_json
-
     story, agent, branch = _target(branch)
-    document = workspace.document(story, agent, branch)
-    raise_fault(document, _reset_hint(story, agent))
-    saved = read_json(document.file)
-    write_json(dump_config(document.config) if saved is None else saved)
+    raise_fault(workspace.document(story, agent, branch), _reset_hint(story, agent))
+    write_json(workspace.saved_config(story, agent, branch))
 
 
 @config.command()

@@ -232,11 +232,9 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
       stonehand eval my-story words.js
       echo 'return ctx.story.name' | stonehand eval my-story -
     """
-    from engine.scripts import RUN_LIMITS
-
     base = workspace.base(story, agent, branch)
     body = read_text("-") if file == "-" else read_file(Path(file))
-    result = workspace.preview(base, body, RUN_LIMITS).result()
+    result = workspace.run_script(base, body)
     # A blank text is none, as for a block (spec, section 7).
     text = None if result.text is None or is_blank(result.text) else result.text
     for line in result.console:

@@ -15,15 +15,14 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from engine.blocks.compile import Message, Span
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
+from tui.widgets.reading_view import ReadingView
 from tui.widgets.text_view import draw_row, wrap_rows
 
 Tokens = Callable[[str], int] | Mapping[str, int]
@@ -139,29 +138,11 @@ class _Rows:
         return max(first, bisect_right(self.starts, offset, first, end) - 1)
 
 
-class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
+class PromptView(ReadingView):
     """A read-only view of compiled messages.
 
     The text is that of the messages, to the character, soft-wrapped. Beside it stands, at the first row of each block,
     the block's name and its tokens; a heading, which is no part of the text, opens each message.
-    """
-
-    ALLOW_SELECT = False
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_rows(1)", "Down", show=False, id="prompt.down"),
-        Binding("up,k", "scroll_rows(-1)", "Up", show=False, id="prompt.up"),
-        Binding("pagedown,space", "scroll_pages(1)", "Page down", show=False, id="prompt.page-down"),
-        Binding("pageup", "scroll_pages(-1)", "Page up", show=False, id="prompt.page-up"),
-        Binding("home,g", "scroll_top", "Top", show=False, id="prompt.top"),
-        Binding("end,G", "scroll_bottom", "Bottom", show=False, id="prompt.bottom"),
-    ]
-    """
-    | Key(s) | Description |
-    | :- | :- |
-    | down, j / up, k | Scroll a row. |
-    | pagedown, space / pageup | Scroll a page. |
-    | home, g / end, G | Go to the top or the bottom. |
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -186,11 +167,6 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     PromptView {
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        background: $surface;
-        color: $foreground;
         & .prompt-view--system { color: #a07bd8; text-style: bold; }
         & .prompt-view--user { color: #4f8fd6; text-style: bold; }
         & .prompt-view--heading { color: $text-muted; }
@@ -367,7 +343,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         part = self._part_of_block[index]
         row = self._rows.row_of(part, 0)
         # The heading of the message comes along with its first block.
-        self._scroll_to_row(row - 1 if part and self._parts[part - 1].text is None else row)
+        self.go_to_row(row - 1 if part and self._parts[part - 1].text is None else row)
         self._pinned = (index, self.scroll_offset.y)
         self._report_block()
 
@@ -435,7 +411,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         row = self._rows.row_of(part, offset)
         top, height = self.scroll_offset.y, self.size.height
         if not top <= row < top + height:
-            self._scroll_to_row(row - height // 3)
+            self.go_to_row(row - height // 3)
         self.refresh()
         return self._match + 1
 
@@ -455,22 +431,10 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     # --- scrolling
 
-    def action_scroll_rows(self, rows: int) -> None:
-        """Scroll by rows, down when positive."""
-        self._scroll_to_row(self.scroll_offset.y + rows)
-
-    def action_scroll_pages(self, pages: int) -> None:
-        """Scroll by pages that share one row."""
-        self._scroll_to_row(self.scroll_offset.y + pages * max(1, self.size.height - 1))
-
-    def action_scroll_top(self) -> None:
-        """Scroll to the first row."""
-        self._scroll_to_row(0)
-
     def action_scroll_bottom(self) -> None:
         """Scroll to the last row, wrapping all that was not wrapped yet."""
         self._rows.advance()
-        self._scroll_to_row(len(self._rows.starts))
+        self.go_to_row(len(self._rows.starts))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notice which block is at the top."""
@@ -479,7 +443,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._pinned = None
         self._report_block()
 
-    def _scroll_to_row(self, row: int) -> None:
+    def go_to_row(self, row: int) -> None:
         self._rows.advance(rows=row + self.size.height + 1)
         self._fit()
         self.scroll_to(y=row, animate=False, force=True)
@@ -521,7 +485,7 @@ class PromptView(ScrollView, can_focus=True, inherit_bindings=False):
         index = None if anchor is None else self._index(anchor[0])
         if anchor is not None and index is not None:
             part = self._part_of_block[index]
-            self._scroll_to_row(self._rows.row_of(part, self._parts[part].start + anchor[1]))
+            self.go_to_row(self._rows.row_of(part, self._parts[part].start + anchor[1]))
         else:
             self.scroll_to(y=0, animate=False, force=True)
         self.refresh()

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui.widgets.reading_view import ReadingView
 from tui.widgets.text_view import draw_row, wrap_rows
 
 
-class StreamView(ScrollView, can_focus=True, inherit_bindings=False):
+class StreamView(ReadingView):
     """A text that grows at its end.
 
     Appending wraps and repaints only from the last row on. The view follows the end until the user scrolls away from
     it, and again once the user is back there. It follows by three quarters of a page at a time: a scroll repaints the
     whole view, which at every row would send many times the text over a slow link. With `follow=False` it stays where
     it is.
-    """
-
-    ALLOW_SELECT = False
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "scroll_rows(1)", "Down", show=False, id="stream.down"),
-        Binding("up,k", "scroll_rows(-1)", "Up", show=False, id="stream.up"),
-        Binding("pagedown,space", "scroll_pages(1)", "Page down", show=False, id="stream.page-down"),
-        Binding("pageup", "scroll_pages(-1)", "Page up", show=False, id="stream.page-up"),
-        Binding("home,g", "scroll_top", "Top", show=False, id="stream.top"),
-        Binding("end,G", "scroll_bottom", "Bottom", show=False, id="stream.bottom"),
-    ]
-    """
-    | Key(s) | Description |
-    | :- | :- |
-    | down, j / up, k | Scroll a row. |
-    | pagedown, space / pageup | Scroll a page. |
-    | home, g | Go to the start. |
-    | end, G | Go to the end and follow it. |
-    """
-
-    DEFAULT_CSS = """
-    StreamView {
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        background: $surface;
-        color: $foreground;
-    }
     """
 
     def __init__(
@@ -114,18 +83,6 @@ class StreamView(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     # --- scrolling
-
-    def action_scroll_rows(self, rows: int) -> None:
-        """Scroll by rows, down when positive."""
-        self.scroll_to(y=self.scroll_offset.y + rows, animate=False)
-
-    def action_scroll_pages(self, pages: int) -> None:
-        """Scroll by pages that share one row."""
-        self.scroll_to(y=self.scroll_offset.y + pages * max(1, self.size.height - 1), animate=False)
-
-    def action_scroll_top(self) -> None:
-        """Scroll to the first row."""
-        self.scroll_to(y=0, animate=False)
 
     def action_scroll_bottom(self) -> None:
         """Scroll to the last row, and follow it if the view does so."""

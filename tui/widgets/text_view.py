@@ -58,6 +58,7 @@ def draw_row(text: str, column: int = 0) -> str:
     text = text.removesuffix("\n")
     if is_plain(text):
         return text
+    text = _unjoined(text)
     if "\t" not in text:
         return visible(text)
     drawn = ""
@@ -100,7 +101,7 @@ def _cell_break_in(window: str, width: int) -> int | None:
     cut = 0
     wide_before = False
     blank = True
-    for first, last, cells in split_graphemes(visible(window.replace("\t", " ")))[0]:
+    for first, last, cells in split_graphemes(visible(_unjoined(window).replace("\t", " ")))[0]:
         char = window[first]
         if char == "\t":
             cells = TAB_WIDTH - column % TAB_WIDTH
@@ -119,6 +120,11 @@ def _cell_break_in(window: str, width: int) -> int | None:
         else:
             blank = False
     return None
+
+
+def _unjoined(text: str) -> str:
+    """`text` without joiners before tabs, which would swallow the first of the spaces a tab is drawn as."""
+    return text.replace("\u200d\t", "\u200b\t")
 
 
 def _skip_spaces(text: str, at: int, end: int) -> int:
