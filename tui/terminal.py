@@ -4,7 +4,6 @@ Textual reads its settings from the environment once, when it is imported. `prep
 profile; a `TEXTUAL_…` variable the user has set stays as it is. The user decides with:
 
     STONEHAND_FPS          frames a second, 1 to 120 (default 60, over SSH 30)
-    STONEHAND_BLINK        1 or 0: a blinking cursor (default 0: it sends 600 bytes a second)
     STONEHAND_MOUSE        1 or 0 (default 1, on a Linux console and a dumb terminal 0)
     STONEHAND_KITTY_KEYS   1 or 0: ask for the Kitty keyboard protocol (default 1, in iTerm2 0)
     STONEHAND_THEME        the name of a theme
@@ -38,7 +37,6 @@ class TerminalProfile:
     multiplexer: str | None
     colors: int
     fps: int
-    cursor_blink: bool
     mouse: bool
     kitty_keys: bool
     theme: str | None
@@ -64,7 +62,6 @@ def profile(environ: Mapping[str, str]) -> TerminalProfile:
         multiplexer=_multiplexer(environ),
         colors=colors,
         fps=_number(environ, "STONEHAND_FPS", 30 if remote else 60, _MAX_FPS),
-        cursor_blink=_switch(environ, "STONEHAND_BLINK", False),
         mouse=_switch(environ, "STONEHAND_MOUSE", term not in ("linux", "dumb")),
         # With every key reported, iTerm2 can fail on the input of an input method.
         kitty_keys=_switch(environ, "STONEHAND_KITTY_KEYS", not iterm),

@@ -80,6 +80,6 @@ def test_an_app_reads_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     SafePasteApp[None]()
     assert linux_driver.XTermParser is PasteParser
     monkeypatch.setattr(linux_driver, "XTermParser", XTermParser)
-    monkeypatch.setattr("textual.__version__", "8.3.0")
+    monkeypatch.setattr("tui.paste.is_textual", lambda version: False)
     SafePasteApp[None]()
     assert linux_driver.XTermParser is XTermParser, "a parser it does not know is left alone"

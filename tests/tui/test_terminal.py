@@ -16,7 +16,7 @@ TRUECOLOR = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 def test_a_modern_local_terminal() -> None:
     found = profile(TRUECOLOR)
     assert (found.remote, found.fps, found.mouse, found.kitty_keys) == (False, 60, True, True)
-    assert found.colors == 2**24 and found.theme is None and not found.cursor_blink
+    assert found.colors == 2**24 and found.theme is None
 
 
 @pytest.mark.parametrize("name", ["SSH_CONNECTION", "SSH_TTY"])
@@ -62,18 +62,18 @@ def test_special_terminals() -> None:
 def test_the_user_decides() -> None:
     found = profile(
         {
-            "TERM": "linux", "LC_TERMINAL": "iTerm2", "NO_COLOR": "1", "STONEHAND_FPS": "15", "STONEHAND_BLINK": "1",
+            "TERM": "linux", "LC_TERMINAL": "iTerm2", "NO_COLOR": "1", "STONEHAND_FPS": "15",
             "STONEHAND_MOUSE": "1", "STONEHAND_KITTY_KEYS": "1", "STONEHAND_THEME": "nord",
         }
     )  # fmt: skip
-    assert (found.fps, found.cursor_blink, found.mouse, found.kitty_keys, found.theme) == (15, True, True, True, "nord")
+    assert (found.fps, found.mouse, found.kitty_keys, found.theme) == (15, True, True, "nord")
     assert profile({**TRUECOLOR, "STONEHAND_FPS": "", "STONEHAND_MOUSE": ""}) == profile(TRUECOLOR)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("STONEHAND_FPS", "fast"), ("STONEHAND_FPS", "0"), ("STONEHAND_FPS", "121"), ("STONEHAND_FPS", "٣"),
-     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_BLINK", "2"), ("STONEHAND_KITTY_KEYS", "off")],
+     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_KITTY_KEYS", "off")],
 )  # fmt: skip
 def test_a_wrong_value_is_told(name: str, value: str) -> None:
     with pytest.raises(WrongInput, match=f"{name} is '{value}' — set it to"):

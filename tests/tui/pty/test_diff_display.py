@@ -240,7 +240,7 @@ def test_off_for_other_versions_and_by_choice(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("STONEHAND_DIFF", "0")
     assert not diff_supported()
     monkeypatch.delenv("STONEHAND_DIFF")
-    monkeypatch.setattr(textual, "__version__", "8.2.9")
+    monkeypatch.setattr(diff_display, "is_textual", lambda version: False)
     assert not diff_supported()
 
 
