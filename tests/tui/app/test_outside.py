@@ -53,14 +53,17 @@ async def choose(ed: Editor, key: str) -> None:
 async def test_a_change_outside_is_taken_in(editor: Open) -> None:
     async with editor(watch=True) as ed:
         await ed.goto("cb-stylea")
-        before = ed.file().read_bytes()
+        await ed.press("space")
+        await ed.saved()
         await ed.pilot.pause(0.5)  # the watch has to be in place
         change(ed.file(), disable("story-info"))
         await ed.until(lambda: "✗ story-info off" in ed.line_of("story-info"), "the change")
         assert ed.blocks.key == "cb-stylea" and ed.focus == "blocks"
         await ed.press("u", "ctrl+s")
         await ed.saved()
-        assert ed.file().read_bytes() == before, "undo spans it"
+        overrides = ed.config()["overrides"]
+        assert overrides["story-info"] == {"enabled": False}, "undo leaves what another program changed"
+        assert "enabled" not in overrides.get("cb-stylea", {}), "and takes back the own edit below it"
 
 
 async def test_a_story_that_grows_outside(editor: Open, data: Path) -> None:
