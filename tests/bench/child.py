@@ -62,6 +62,7 @@ def bare() -> None:
 
 def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
     """Run the editor on `data`, with a wire that streams a long passage at a pace of its own."""
+    import engine.workspace
     from engine.models.wire.base import Wire
     from engine.prompt import Prompt
     from engine.workspace import Workspace
@@ -72,7 +73,8 @@ def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
         def wire(self, prompt: Prompt, provider: str = "", *, words_per_second: float | None = None) -> Wire:
             return StreamingWire(tokens, tokens_per_second)
 
-    app.Workspace = Streaming  # type: ignore[misc]
+    # The editor imports the engine when it has appeared, and takes what stands there.
+    engine.workspace.Workspace = Streaming  # type: ignore[misc]
     sys.exit(app.run_editor(data))
 
 
