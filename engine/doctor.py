@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from engine.agents import AgentInput, agents
@@ -37,7 +37,7 @@ def examine(folder: StoryFolder) -> list[Problem]:
 
 def _chain(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
     file = root / "prose-chain.json"
-    text = _text(file)
+    found = _finder(file)
     # As it lies in the file: sections that can't be read count here and are reported by the snapshot.
     entries = snapshot.chain.raw.get("entries", ())
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -45,23 +45,17 @@ def _chain(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
         if not isinstance(active, str) or not active:
             continue
         if snapshot.get(active) is None:
-            path: tuple[str | int, ...] = ("entries", index, "active")
-            yield Problem(
+            yield found(
                 f"section {index + 1} shows {active}, which is not there",
-                file,
-                dotted(path),
-                json_line(text, path),
+                ("entries", index, "active"),
                 "restore the fragment, or show another variant of the section",
             )
         variants = entry.get("proseFragments")
         for place, variant in enumerate(variants if isinstance(variants, list) else ()):
             if isinstance(variant, str) and variant != active and snapshot.get(variant) is None:
-                path = ("entries", index, "proseFragments", place)
-                yield Problem(
+                yield found(
                     f"section {index + 1} has a variant {variant}, which is not there",
-                    file,
-                    dotted(path),
-                    json_line(text, path),
+                    ("entries", index, "proseFragments", place),
                     "restore the fragment, or take the variant out",
                 )
 
@@ -83,40 +77,41 @@ def _configs(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
 
 
 def _config(config: BlockConfig, known: frozenset[str], file: Path) -> Iterator[Problem]:
-    text = _text(file)
+    found = _finder(file)
     first: set[str] = set()
     for index, block in enumerate(config.customBlocks):
         if block.id in first:
-            path: tuple[str | int, ...] = ("customBlocks", index, "id")
-            yield Problem(
+            yield found(
                 f"more than one custom block has the id {block.id}, so they share overrides and place",
-                file,
-                dotted(path),
-                json_line(text, path),
+                ("customBlocks", index, "id"),
                 "duplicate this one in the editor and delete the original",
             )
         first.add(block.id)
     ids = known | first
     for block_id in config.overrides:
         if block_id not in ids:
-            path = ("overrides", block_id)
-            yield Problem(
+            yield found(
                 f"this override changes nothing: the agent has no block {block_id}",
-                file,
-                dotted(path),
-                json_line(text, path),
+                ("overrides", block_id),
                 "remove it, or rename it to the block that was meant",
             )
     for index, block_id in enumerate(config.blockOrder):
         if block_id not in ids:
-            path = ("blockOrder", index)
-            yield Problem(
+            yield found(
                 f"the order names {block_id}, which the agent does not have",
-                file,
-                dotted(path),
-                json_line(text, path),
+                ("blockOrder", index),
                 "it does no harm; the next move in the editor keeps it behind its neighbour",
             )
+
+
+def _finder(file: Path) -> Callable[[str, tuple[str | int, ...], str], Problem]:
+    """Makes problems of a JSON file: from what is wrong, the path in it to the value, and what to do."""
+    text = _text(file)
+
+    def found(message: str, path: tuple[str | int, ...], repair: str) -> Problem:
+        return Problem(message, file, dotted(path), json_line(text, path), repair)
+
+    return found
 
 
 def _text(file: Path) -> str:

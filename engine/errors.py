@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,17 @@ class StonehandError(Exception):
     ) -> None:
         self.problem = Problem(message, file, field, line, repair)
         super().__init__(str(self.problem))
+
+    @classmethod
+    def of(cls, problem: Problem, repair: str = "") -> Self:
+        """A reported problem as the failure it has become, with another way to mend it if one is given."""
+        return cls(
+            problem.message,
+            file=problem.file,
+            field=problem.field,
+            line=problem.line,
+            repair=repair or problem.repair,
+        )
 
 
 class NotFound(StonehandError):

@@ -186,18 +186,14 @@ class Workspace:
 
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document:
         """The open block config of an agent; the same object each time. Raises `NotFound`."""
-        return self._document(self.story(story_id), self.story(story_id).branch(branch).id, agent_name)
+        folder = self.story(story_id)
+        return self._document(folder, folder.branch(branch).id, agent_name)
 
     def saved_config(self, story_id: str, agent_name: str, branch: str | None = None) -> Any:
         """The config as it is on disk, a JSON value; the empty config where there is no file. Raises `InvalidFile`."""
         document = self.document(story_id, agent_name, branch)
         saved = disk.read_json(document.file)
         return dump_config(EMPTY) if saved is None else saved
-
-    def documents(self) -> tuple[Document, ...]:
-        """Every document that was opened."""
-        with self._lock:
-            return tuple(self._documents.values())
 
     def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session:
         """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`."""
@@ -308,7 +304,7 @@ class Workspace:
         session = self.session(story_id, agent_name, branch)
         session.author_input = author_input
         if (fault := session.document.fault) is not None:
-            raise InvalidFile(fault.message, file=fault.file, field=fault.field, line=fault.line, repair=fault.repair)
+            raise InvalidFile.of(fault)
         session.install(session.load())
         return session.prompt()
 

@@ -327,13 +327,7 @@ class Document:
 
     def _editable(self) -> None:
         if self.fault is not None:
-            raise InvalidFile(
-                self.fault.message,
-                file=self.fault.file,
-                field=self.fault.field,
-                line=self.fault.line,
-                repair="repair the file or reset it; it is left as it is until then",
-            )
+            raise InvalidFile.of(self.fault, "repair the file or reset it; it is left as it is until then")
 
     def _continues(self, typing: str | None) -> bool:
         now = self._clock()

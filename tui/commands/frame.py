@@ -140,9 +140,7 @@ def warn(problem: Problem | str) -> None:
 def raise_fault(document: Document, repair: str = "") -> None:
     """Raise `InvalidFile` when the config's file is invalid."""
     if (fault := document.fault) is not None:
-        raise InvalidFile(
-            fault.message, file=fault.file, field=fault.field, line=fault.line, repair=repair or fault.repair
-        )
+        raise InvalidFile.of(fault, repair)
 
 
 def ended(text: str) -> str:

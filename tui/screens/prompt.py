@@ -124,10 +124,7 @@ class PromptScreen(WorkingScreen[None]):
 
     def action_edit_block(self) -> None:
         """Go back to the main screen, to this block."""
-        from tui.screens.desk import DeskScreen
-
-        block = self.view.current_block
-        desk = next((screen for screen in self.app.screen_stack if isinstance(screen, DeskScreen)), None)
+        block, desk = self.view.current_block, self.stonehand.desk
         self.dismiss(None)
         if desk is not None and block is not None:
             desk.show_key(block.id)
