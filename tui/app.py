@@ -69,6 +69,11 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
         for problem in self.keys.problems:
             self.notify(problem, severity="warning", markup=False)
 
+    def on_ready(self) -> None:
+        desk = self.desk
+        if desk is not None:
+            desk.open_first()
+
     @property
     def opened(self) -> bool:
         """Whether the workspace is open."""

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from engine.errors import StonehandError, WrongInput
+from tui import collector
 from tui.output import FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, OutputClosed, message
 
 
 def main() -> NoReturn:
     """Open the editor for no argument or a folder, else run a command; exits with the code of either."""
     arguments = sys.argv[1:]
+    # Looking for plugins of pydantic, which has none here, reads the metadata of every installed distribution.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if arguments and not (len(arguments) == 1 and is_path(arguments[0])):
         from tui.cli import cli
 
@@ -40,6 +43,7 @@ def open_editor(data: Path | None) -> int:
     """Open the editor on the folder given, or on the one there is; its exit code. Raises `StonehandError`."""
     from engine.library import find_data
 
+    collector.hold()  # released by the main screen, when it is filled
     found = find_data(data)
     if not has_terminal():
         raise StonehandError("the editor needs a terminal", repair=f"{PROGRAM} -h lists the commands that need none")

@@ -49,6 +49,13 @@ class WorkingScreen(Screen[ScreenResultType]):
         """Run something that may wait on an engine thread; the screen stays alive meanwhile."""
         return await asyncio.wrap_future(self.workspace.start(function))
 
+    def _compositor_refresh(self) -> None:
+        # Textual draws a screen that is laid out during a batch of updates, as while it starts, and throws that away.
+        if self.app._batch_count:
+            self.refresh()
+        else:
+            super()._compositor_refresh()
+
     async def settle(self) -> bool:
         """Save what is open here before the program is left; False when the user wants to stay."""
         return True

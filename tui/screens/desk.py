@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 
 from engine.document.state import SaveState
 from engine.errors import StonehandError
+from tui import collector
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.safe_text import visible
@@ -72,6 +73,7 @@ class DeskScreen(BlockActions):
         self._trouble = ""
         self._saver = Saver(self, self.show_state, self.report)
         self._preview = ScriptPreview(self, self._show_result, preview_pause)
+        self._furnishing = False
         self._typing_timer: Timer | None = None
         self._follow_timer: Timer | None = None
 
@@ -92,8 +94,6 @@ class DeskScreen(BlockActions):
         self.query_one("#banner").display = False
         self.show_pane("blocks")
         self.blocks.focus()
-        # After the first paint: the engine takes longer to load than the screen to appear.
-        self.call_after_refresh(lambda: self.begin(self._open, "open"))
 
     def _on_engine_change(self, story: str, files: frozenset[Path]) -> None:
         # On the engine's thread: posting is all that may be done there, and it never waits.
@@ -101,10 +101,17 @@ class DeskScreen(BlockActions):
 
     # -- opening
 
+    def open_first(self) -> None:
+        """Open the first story there is, once the screen has appeared: the engine takes longer to load than that."""
+        self.call_after_refresh(lambda: self.begin(self._open, "open"))
+
     async def _open(self) -> None:
-        workspace = await self.stonehand.open_workspace()
-        workspace.listen(self._on_engine_change)
-        await self._open_story(None, None, DEFAULT_AGENT)
+        try:
+            workspace = await self.stonehand.open_workspace()
+            workspace.listen(self._on_engine_change)
+            await self._open_story(None, None, DEFAULT_AGENT)
+        finally:
+            collector.release()
 
     async def _open_story(self, story: str | None, branch: str | None, agent: str) -> None:
         stories = await self.wait(self.workspace.stories)
@@ -206,6 +213,11 @@ class DeskScreen(BlockActions):
         session, row = self.session, self.blocks.current
         if session is None:
             return
+        if not self.inspector.furnished:
+            if not self._furnishing:
+                self._furnishing = True
+                self.call_after_refresh(lambda: self.begin(self._furnish, "furnish"))
+            return
         self.collect()
         shown, typing = self.inspector.row, self.inspector.typing
         self.inspector.show(row, session.text(row.key) if row is not None else "")
@@ -217,6 +229,11 @@ class DeskScreen(BlockActions):
             self._preview.follow(session, row.key)
         else:
             self._preview.cancel()
+
+    async def _furnish(self) -> None:
+        """Complete the inspector, which takes longer than all else on the screen: the list is there before it."""
+        await self.inspector.furnish()
+        self.show_block()
 
     def show_state(self) -> None:
         """The top bar, the list's title and the banner."""

@@ -51,6 +51,10 @@ class FragmentList(Vertical):
         yield LineInput(placeholder="fragments: part of a name or id", select_on_focus=False)
         yield OptionList()
 
+    def focus_filter(self) -> None:
+        """Go where a name is typed."""
+        self.query_one(Input).focus()
+
     def show(self, fragments: Sequence[tuple[str, str, str]]) -> None:
         """List (id, type, name) triples."""
         if fragments != self._fragments:

@@ -6,26 +6,26 @@ It shows and collects; what the user does arrives as messages, and the screen th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widget import Widget
+from textual.widgets import Static
 
 from tui.safe_text import visible
-from tui.widgets.choice_bar import ChoiceBar
-from tui.widgets.fragment_list import FragmentList
-from tui.widgets.script_editor import ScriptEditor
-from tui.widgets.stream_view import StreamView
-from tui.widgets.text_editor import TextEditor
 
 if TYPE_CHECKING:
     from engine.blocks import Row, ScriptResult
     from engine.blocks.config import ContentMode
+    from tui.widgets.choice_bar import ChoiceBar
+    from tui.widgets.fragment_list import FragmentList
+    from tui.widgets.script_editor import ScriptEditor
+    from tui.widgets.stream_view import StreamView
+    from tui.widgets.text_editor import TextEditor
 
 _KINDS = {"simple": "text", "script": "script"}
 _NO_MODE = "none"
@@ -37,8 +37,53 @@ _TEXT_LABELS = {
 }
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """What the inspector is made of, in the order from top to bottom."""
+
+    about: Static
+    note: Static
+    mode: ChoiceBar
+    default_label: Static
+    default: StreamView
+    hint: Static
+    text_label: Static
+    text: TextEditor
+    script: ScriptEditor
+    preview_label: Static
+    preview: StreamView
+    fragments: FragmentList
+
+    def widgets(self) -> list[Widget]:
+        return [getattr(self, part.name) for part in fields(self)]
+
+
+def _make_parts() -> _Parts:
+    # Not before the first paint: the editors' modules take longer to load than all others of the screen.
+    from tui.widgets.choice_bar import ChoiceBar
+    from tui.widgets.fragment_list import FragmentList
+    from tui.widgets.script_editor import ScriptEditor
+    from tui.widgets.stream_view import StreamView
+    from tui.widgets.text_editor import TextEditor
+
+    return _Parts(
+        about=Static(id="about", markup=False),
+        note=Static(id="note", markup=False),
+        mode=ChoiceBar(_MODE_WORDS, _NO_MODE, own=False, id="mode"),
+        default_label=Static(classes="label", markup=False),
+        default=StreamView(id="default", follow=False),
+        hint=Static(id="hint", markup=False),
+        text_label=Static(classes="label", markup=False),
+        text=TextEditor(id="text"),
+        script=ScriptEditor(id="script"),
+        preview_label=Static(classes="label", markup=False),
+        preview=StreamView(id="preview", follow=False),
+        fragments=FragmentList(id="fragments"),
+    )
+
+
 class Inspector(Vertical):
-    """Shows the block under the cursor.
+    """Shows the block under the cursor, once it is furnished (`furnish`); before, it is an empty frame.
 
     A built-in block: its content mode, its default text, the text that changes it. A custom block: its text; of a
     script also what it gives and what it wrote to the console. Beside both, on request, the fragments there are.
@@ -107,24 +152,30 @@ class Inspector(Vertical):
         self._taken = 0
         self._shown_default: str | None = None
         self._reference = False
-        self._said: dict[str, str] = {}
+        self._said: dict[Static, str] = {}
+        self._parts: _Parts | None = None
 
-    def compose(self) -> ComposeResult:
-        yield Static(id="about", markup=False)
-        yield Static(id="note", markup=False)
-        yield ChoiceBar(_MODE_WORDS, _NO_MODE, own=False, id="mode")
-        yield Static("", classes="label", id="default-label", markup=False)
-        yield StreamView(id="default", follow=False)
-        yield Static(id="hint", markup=False)
-        yield Static("", classes="label", id="text-label", markup=False)
-        yield TextEditor(id="text")
-        yield ScriptEditor(id="script")
-        yield Static("", classes="label", id="preview-label", markup=False)
-        yield StreamView(id="preview", follow=False)
-        yield FragmentList(id="fragments")
+    @property
+    def furnished(self) -> bool:
+        """Whether a block can be shown."""
+        return self._parts is not None
 
-    def on_mount(self) -> None:
-        self._arrange()
+    async def furnish(self) -> None:
+        """Put in the parts that show a block; once, and before a block is shown."""
+        if self.furnished:
+            return
+        parts = _make_parts()
+        for widget in parts.widgets():
+            widget.display = False
+        await self.mount_all(parts.widgets())
+        self._parts = parts
+
+    @property
+    def parts(self) -> _Parts:
+        """Raises RuntimeError before `furnish`."""
+        if self._parts is None:
+            raise RuntimeError("the inspector is not furnished yet")
+        return self._parts
 
     # -- showing
 
@@ -148,30 +199,30 @@ class Inspector(Vertical):
             self._arrange()
         if row.default != self._shown_default or not same:
             self._shown_default = row.default
-            self.query_one("#default", StreamView).show(row.default or "")
+            self.parts.default.show(row.default or "")
         self._load(row, text)
 
     def show_result(self, result: ScriptResult | None, *, running: bool = False) -> None:
         """Show what the script gave; `running` while a newer text is being evaluated."""
-        view = self.query_one("#preview", StreamView)
+        parts = self.parts
         if result is None:
-            self._say("preview-label", "preview …")
+            self._say(parts.preview_label, "preview …")
             if not running:
-                view.show("")
-                self.query_one("#script", ScriptEditor).mark_error(None)
+                parts.preview.show("")
+                parts.script.mark_error(None)
             return
         title = "preview" if result.error is None and result.text is not None else "preview: no text"
-        self._say("preview-label", f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}")
-        parts = [result.described or result.text or "returned an empty text, so the block is left out"]
+        self._say(parts.preview_label, f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}")
+        lines = [result.described or result.text or "returned an empty text, so the block is left out"]
         if result.console:
-            parts += ["", "console", *result.console]
-        view.show("\n".join(parts))
+            lines += ["", "console", *result.console]
+        parts.preview.show("\n".join(lines))
         if self.row is not None and self.row.type == "script":
-            self.query_one("#script", ScriptEditor).mark_error(result.line if result.error is not None else None)
+            parts.script.mark_error(result.line if result.error is not None else None)
 
     def show_fragments(self, fragments: Sequence[tuple[str, str, str]]) -> None:
         """The (id, type, name) of the fragments a script can read, or a text can name."""
-        self.query_one(FragmentList).show(fragments)
+        self.parts.fragments.show(fragments)
 
     # -- the text
 
@@ -181,7 +232,7 @@ class Inspector(Vertical):
         row = self.row
         if row is None or (not row.custom and row.mode is None):
             return None
-        return self.query_one("#script" if row.type == "script" else "#text", TextEditor)
+        return self.parts.script if row.type == "script" else self.parts.text
 
     @property
     def typing(self) -> bool:
@@ -204,7 +255,7 @@ class Inspector(Vertical):
         """Put the focus into the text, or on the content modes where there is none; False for no block at all."""
         if self.row is None:
             return False
-        (self.editor or self.query_one("#mode")).focus()
+        (self.editor or self.parts.mode).focus()
         return self.editor is not None
 
     def insert(self, text: str) -> None:
@@ -218,8 +269,8 @@ class Inspector(Vertical):
         self._reference = not self._reference and self.editor is not None
         self._arrange()
         if self._reference:
-            self.query_one(FragmentList).query_one(Input).focus()
-        elif self.query_one(FragmentList).has_focus_within:
+            self.parts.fragments.focus_filter()
+        elif self.parts.fragments.has_focus_within:
             self.focus_text()
         return self._reference
 
@@ -233,27 +284,27 @@ class Inspector(Vertical):
         kind = f"your {_KINDS.get(row.type or '', 'block')}" if row.custom else "built-in"
         parts = [kind, row.role, *([f"{row.tokens} tokens"] if row.tokens is not None else [])]
         parts += [visible(row.id)] if row.custom else []
-        self._say("about", " · ".join(parts))
+        self._say(self.parts.about, " · ".join(parts))
         note = row.note
         if not row.enabled:
             note = f"off: it is not sent; space switches it on{f'. {note}' if note else ''}"
-        self.query_one("#note").display = bool(note)
-        self._say("note", f"! {visible(note)}" if row.warning else f"· {visible(note)}")
-        self.query_one("#mode", ChoiceBar).value = row.mode or _NO_MODE
+        self.parts.note.display = bool(note)
+        self._say(self.parts.note, f"! {visible(note)}" if row.warning else f"· {visible(note)}")
+        self.parts.mode.value = row.mode or _NO_MODE
         if row.custom:
             return
         there = "default text" if row.default is not None else "default text: there is none now"
-        self._say("default-label", there)
+        self._say(self.parts.default_label, there)
         hint = "Your text: none. b puts one before the default, f after it, o in its place."
         if text:
             hint = "Your text is kept but not used: b puts it before the default, f after it, o in its place."
-        self._say("hint", hint)
+        self._say(self.parts.hint, hint)
 
-    def _say(self, part: str, text: str) -> None:
+    def _say(self, part: Static, text: str) -> None:
         """Set a line of the inspector; the same text again would lay the whole screen out anew."""
         if self._said.get(part) != text:
             self._said[part] = text
-            self.query_one(f"#{part}", Static).update(Content(text))
+            part.update(Content(text))
 
     def _load(self, row: Row, text: str) -> None:
         editor = self.editor
@@ -275,32 +326,34 @@ class Inspector(Vertical):
         if row.custom:
             label = "script: return a text" if row.type == "script" else "text"
         warning = f": {editor.warning}" if editor.warning else ""
-        self._say("text-label", label + warning)
+        self._say(self.parts.text_label, label + warning)
 
     def _arrange(self) -> None:
         """Show the parts that the kind of block has."""
-        row = self.row
+        row, parts = self.row, self._parts
+        if parts is None:
+            return
         built_in = row is not None and not row.custom
         script = row is not None and row.type == "script"
         editor = self.editor
-        shown = {
-            "about": row is not None,
-            "mode": built_in,
-            "default-label": built_in,
-            "default": built_in,
-            "hint": built_in and editor is None,
-            "text-label": editor is not None,
-            "text": editor is not None and not script,
-            "script": script,
-            "preview-label": script,
-            "preview": script,
-            "fragments": editor is not None and self._reference,
+        shown: dict[Widget, bool] = {
+            parts.about: row is not None,
+            parts.mode: built_in,
+            parts.default_label: built_in,
+            parts.default: built_in,
+            parts.hint: built_in and editor is None,
+            parts.text_label: editor is not None,
+            parts.text: editor is not None and not script,
+            parts.script: script,
+            parts.preview_label: script,
+            parts.preview: script,
+            parts.fragments: editor is not None and self._reference,
         }
         with self.app.batch_update():
             if row is None:
-                self.query_one("#note").display = False
+                parts.note.display = False
             for part, display in shown.items():
-                self.query_one(f"#{part}").display = display
+                part.display = display
         if row is not None and editor is not None:
             self._label_text(row, editor)
 
