@@ -234,6 +234,10 @@ class Session:
         row = self.row(key)
         return self._apply(f"reset {row.name}", lambda config: edits.reset_block(config, row.id))
 
+    def replace(self, config: BlockConfig, label: str) -> Change | None:
+        """Put another config in place of this one, as one step that undo takes back."""
+        return self._apply(label, lambda _: config)
+
     def set_tool(self, tool: str, enabled: bool, known: tuple[str, ...]) -> Change | None:
         """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
         if tool not in known:

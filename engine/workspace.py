@@ -15,11 +15,13 @@ from weakref import WeakKeyDictionary
 from engine import disk
 from engine.agents import AgentDefinition, agent, agents
 from engine.blocks.apply import ScriptResult
+from engine.blocks.bundles import agent_bundle, is_customised, story_bundle
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.context import script_fields
 from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
+from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
 from engine.library import state_folder
 from engine.models.wire.base import Wire
 from engine.models.wire.pacing import WORDS_PER_SECOND
@@ -136,6 +138,7 @@ class Workspace:
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
         self._unkept = UnkeptPassages(self.state / "passages")
         self._directions = Directions(self.state / "directions")
+        self._imports = ImportRecord(self.state / "imports")
         self._keeping = threading.Lock()
         self._closed = False
         self._watch = watch
@@ -170,7 +173,7 @@ class Workspace:
                 description=definition.description,
                 group=definition.group,
                 tools=definition.tools,
-                customised=_customised(document.config),
+                customised=is_customised(document.config),
                 built=definition.build is not None,
                 problem=document.fault,
             )
@@ -260,6 +263,81 @@ class Workspace:
                         raise
                     document.written(pending, file)
         return outcome
+
+    # -- exchange
+
+    def export_agent(self, story_id: str, agent_name: str, branch: str | None = None) -> dict[str, Any]:
+        """An agent's config in its exchange format. Raises `InvalidFile`."""
+        definition = agent(agent_name)
+        return agent_bundle(definition.name, definition.display_name, self._config(story_id, definition.name, branch))
+
+    def export_story(self, story_id: str, branch: str | None = None) -> dict[str, Any]:
+        """The configs of all agents that have one, in their exchange format. Raises `InvalidFile`."""
+        return story_bundle({item.name: self._config(story_id, item.name, branch) for item in agents()})
+
+    def plan_import(
+        self, story_id: str, data: bytes, file: Path, agent_name: str | None = None, branch: str | None = None
+    ) -> Import:
+        """What importing a bundle, the content of `file`, would change: for one agent, or for all that it names.
+
+        Writes nothing. Raises `InvalidFile` for a bundle, or a config to be replaced, that can't be used.
+        """
+        name = agent(agent_name).name if agent_name is not None else None
+        bundle = read_bundle(data, file, name)
+        known = {item.name for item in agents()}
+        left_out = tuple(
+            f"there is no agent {item}: its config was left out" for item in bundle.configs if item not in known
+        )
+        given = {item: config for item, config in bundle.configs.items() if item in known}
+        return self._plan(story_id, branch, given, (*bundle.notes, *left_out), foreign=True)
+
+    def plan_copy(
+        self, source: tuple[str, str | None, str], story_id: str, agent_name: str, branch: str | None = None
+    ) -> Import:
+        """What copying the config of `source` (story, branch, agent) to an agent would change. Writes nothing."""
+        from_story, from_branch, from_agent = source
+        given = {agent(agent_name).name: self._config(from_story, agent(from_agent).name, from_branch)}
+        return self._plan(story_id, branch, given, (), foreign=False)
+
+    def carry_out(self, plan: Import) -> None:
+        """Do what was planned, for all agents or none; `take_back_import` undoes it.
+
+        Raises `Conflict` when a config is no longer what the plan was made for.
+        """
+        files = {
+            item.agent: (
+                disk.read_bytes(self.document(plan.story, item.agent, plan.branch).file),
+                disk.dump_json(dump_config(item.after)),
+            )
+            for item in plan.changed
+        }
+        if not files:
+            return
+        self._imports.keep(self._place(plan.story, plan.branch), files)
+        done: list[AgentImport] = []
+        try:
+            for item in plan.changed:
+                self._replace(plan, item.agent, item.before, item.after, "import")
+                done.append(item)
+        except StonehandError:
+            for item in done:
+                self._replace(plan, item.agent, item.after, item.before, "take the import back")
+            raise
+
+    def take_back_import(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
+        """Put the files back that the last import or copy into a branch replaced; returns the agents.
+
+        Raises `NotFound` when there was none, `Conflict` when a file has changed since; nothing is written then.
+        """
+        branch_id = self.story(story_id).branch(branch).id
+        documents = {item.name: self.document(story_id, item.name, branch_id) for item in agents()}
+        with disk.lock(self._place(story_id, branch_id)):
+            names = self._imports.take_back(
+                self._place(story_id, branch_id), lambda name: documents[agent(name).name].file
+            )
+        for name in names:
+            documents[name].check_file()
+        return names
 
     # -- prompts
 
@@ -445,6 +523,43 @@ class Workspace:
 
     # -- inside
 
+    def _config(self, story_id: str, agent_name: str, branch: str | None) -> BlockConfig:
+        """An agent's config as it is open, which must be valid."""
+        document = self.document(story_id, agent_name, branch)
+        document.check_file()
+        if document.fault is not None:
+            raise InvalidFile.of(document.fault)
+        return document.config
+
+    def _plan(
+        self,
+        story_id: str,
+        branch: str | None,
+        given: Mapping[str, BlockConfig],
+        notes: tuple[str, ...],
+        *,
+        foreign: bool,
+    ) -> Import:
+        branch_id = self.story(story_id).branch(branch).id
+        plans = (
+            plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
+            for name, config in given.items()
+        )
+        return Import(story_id, branch_id, tuple(plans), notes)
+
+    def _replace(self, plan: Import, agent_name: str, before: BlockConfig, after: BlockConfig, label: str) -> None:
+        def change(session: Session) -> None:
+            if session.document.config != before:
+                raise Conflict(
+                    "has changed since the import was shown", file=session.document.file, repair="look again"
+                )
+            session.replace(after, f"{label} {agent_name}")
+
+        self.edit(plan.story, agent_name, plan.branch, change)
+
+    def _place(self, story_id: str, branch_id: str) -> Path:
+        return disk.child(self.story(story_id).path, BRANCHES, branch_id, "agent-blocks")
+
     def _summary(self, folder: StoryFolder) -> StorySummary:
         try:
             meta, branches = folder.meta(), folder.branches()
@@ -545,13 +660,3 @@ def _config_file(content_root: Path, agent_name: str) -> Path:
 def _config_name(folder: StoryFolder, branch_id: str, agent_name: str) -> Path:
     """What a config is locked and journalled by: its place once the story has branches, which a write may make."""
     return _config_file(disk.child(folder.path, BRANCHES, branch_id), agent_name)
-
-
-def _customised(config: BlockConfig) -> bool:
-    return bool(
-        config.customBlocks
-        or config.overrides
-        or config.blockOrder
-        or config.disabledTools
-        or config.disableAutoAnalysis
-    )

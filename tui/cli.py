@@ -15,7 +15,7 @@ import click
 
 from engine import __version__
 from engine.errors import WrongInput
-from tui.commands import configuring, generating, looking
+from tui.commands import branching, configuring, exchanging, generating, looking
 from tui.commands.frame import Call, Group, data_option
 from tui.launch import is_path, open_editor, told
 from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
@@ -117,6 +117,10 @@ for _command in (
     looking.evaluate,
     looking.doctor,
     configuring.config,
+    exchanging.export,
+    exchanging.import_bundle,
+    exchanging.copy,
+    branching.branch,
     generating.generate,
 ):
     cli.add_command(_command)

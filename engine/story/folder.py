@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from engine.disk import FileCache, FolderCache, Stamp, lock, stamp_of
 from engine.errors import Problem, StonehandError
-from engine.story import saving
+from engine.story import branching, saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, is_legacy, parse_branches
@@ -107,8 +107,13 @@ class StoryFolder:
         return content_root(self.path, branch_id)
 
     def writable_root(self, branch_id: str) -> Path:
-        """The folder to write a branch's content to; a story of the old layout is given branches first."""
-        if self.branches().legacy:
+        """The folder to write a branch's content to; a story of the old layout is given branches first.
+
+        Raises `NotFound` for a branch that is not there, as one that was deleted meanwhile.
+        """
+        branches = self.branches()
+        branches.get(branch_id)
+        if branches.legacy:
             with lock(self.path / INDEX):
                 if is_legacy(self.path):
                     adopt_branches(self.path)
@@ -135,6 +140,38 @@ class StoryFolder:
             snapshot = content.snapshot(self.path, branch.id, self._meta.load(), branches)
             self._vouched[branch_id] = (generation, snapshot)
             return snapshot
+
+    def create_branch(self, name: str, parent: str | None = None, fork_after: int | None = None) -> Branch:
+        """Copy a branch (the active one by default) under a new name and make the copy the active one.
+
+        `fork_after` is the index from 0 of the last section it keeps. Raises `NotFound`, `WrongInput` and
+        `StonehandError`, with nothing changed.
+        """
+        source = self.branch(parent).id
+        self.writable_root(source)
+        return self._branching(lambda: branching.create(self.path, name, source, fork_after))
+
+    def switch_branch(self, branch_id: str) -> None:
+        """Make a branch the active one, for every program that opens the story. Raises as `create_branch`."""
+        self.writable_root(branch_id)
+        self._branching(lambda: branching.switch(self.path, branch_id))
+
+    def rename_branch(self, branch_id: str, name: str) -> None:
+        """Give a branch another name. Raises as `create_branch`."""
+        self.writable_root(branch_id)
+        self._branching(lambda: branching.rename(self.path, branch_id, name))
+
+    def delete_branch(self, branch_id: str) -> None:
+        """Remove a branch and all that is in it; never `main`. Raises as `create_branch`."""
+        self.branch(branch_id)
+        self._branching(lambda: branching.delete(self.path, branch_id))
+
+    def _branching(self, change: Callable[[], T]) -> T:
+        self.invalidate()
+        try:
+            return change()
+        finally:
+            self.invalidate()
 
     def append_prose(
         self, branch_id: str, name: str, description: str, content: str, meta: Mapping[str, Any]

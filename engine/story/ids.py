@@ -46,6 +46,11 @@ def new_block_id(taken: Container[str], rng: Random = _SYSTEM) -> str:
     return _untaken(lambda: "cb-" + "".join(rng.choice(_ALPHANUMERIC) for _ in range(6)), taken)
 
 
+def new_branch_id(taken: Container[str], rng: Random = _SYSTEM) -> str:
+    """An id such as `br-bafego` for a branch, not in `taken`."""
+    return _untaken(lambda: f"br-{_syllables(rng)}", taken)
+
+
 def new_log_id(taken: Container[str], now_ms: int | None = None) -> str:
     """An id of a generation log: `gen-` and the time in milliseconds, base 36.
 

@@ -1,0 +1,122 @@
+"""Block configs on their way to another story: the exchange formats of the reference (spec, section 8.3).
+
+An agent's config travels as `{agentName, displayName, config}`, a story's as `{agentBlockConfigs: {name: config}}`.
+Each is accepted where the other is expected as long as it says what is meant; a config without an envelope is one, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.blocks.config import BlockConfig, ConfigFault, dump_config, parse_config
+
+_STORY = "agentBlockConfigs"
+_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The configs of a bundle by agent, and what was passed over in it."""
+
+    configs: Mapping[str, BlockConfig]
+    notes: tuple[str, ...] = ()
+
+
+def agent_bundle(name: str, display_name: str, config: BlockConfig) -> dict[str, Any]:
+    """One agent's config, as a JSON value."""
+    return {"agentName": name, "displayName": display_name, "config": dump_config(config)}
+
+
+def story_bundle(configs: Mapping[str, BlockConfig]) -> dict[str, Any]:
+    """The configs of a story that are not the default, as a JSON value; the empty object when there is none.
+
+    One that says no more than `disableAutoAnalysis` is among them (spec, bug 11).
+    """
+    kept = {name: dump_config(config) for name, config in configs.items() if is_customised(config)}
+    return {_STORY: kept} if kept else {}
+
+
+def is_customised(config: BlockConfig) -> bool:
+    """Whether a config says anything that the default one does not, keys unknown here included."""
+    return dump_config(config) != dump_config(BlockConfig())
+
+
+def parse_bundle(value: Any, agent: str | None = None) -> Bundle:
+    """What a bundle holds: for `agent` its one config, else every agent's that is named.
+
+    Raises `ConfigFault` with the path and reason of the first fault; then nothing of it is to be used. A name that
+    could be anything but an agent's is a fault (spec, bug 3).
+    """
+    if not isinstance(value, Mapping):
+        raise ConfigFault((), "must be an object")
+    notes = []
+    if "blockConfig" in value:
+        notes.append("the story-wide blockConfig of an older version was left out")
+    if _STORY in value:
+        found = _story_configs(value[_STORY])
+        if agent is None:
+            return Bundle(found, tuple(notes))
+        return Bundle({agent: _one(found, agent)}, tuple(notes))
+    named = value.get("agentName")
+    if "config" in value:
+        config = _parsed(value["config"], ("config",))
+        if agent is None:
+            if not isinstance(named, str):
+                raise ConfigFault(("agentName",), "is missing; say which agent the config is for")
+            return Bundle({_checked_name(named, ("agentName",)): config}, tuple(notes))
+        if isinstance(named, str) and named != agent:
+            notes.append(f"it was exported from {named}")
+        return Bundle({agent: config}, tuple(notes))
+    if agent is None and not set(value) - {"blockConfig"}:
+        return Bundle({}, tuple(notes))  # what a story without configs is exported as
+    if not set(value) & set(BlockConfig.model_fields):
+        raise ConfigFault(
+            (), f"holds no block config: no config, no {_STORY}, no customBlocks, overrides or blockOrder"
+        )
+    if agent is None:
+        raise ConfigFault((), "is the config of one agent and does not name it; say which agent it is for")
+    return Bundle({agent: _parsed(value, ())}, tuple(notes))
+
+
+def disarmed(config: BlockConfig) -> tuple[BlockConfig, tuple[str, ...]]:
+    """A config from elsewhere with its script blocks switched off, and the names of those it had switched on.
+
+    A script is a program of somebody else: it runs once its user has seen it (spec, bug 2).
+    """
+    names = tuple(block.name for block in config.customBlocks if block.type == "script" and block.enabled)
+    blocks = tuple(
+        block.model_copy(update={"enabled": False}) if block.type == "script" else block
+        for block in config.customBlocks
+    )
+    return (config.model_copy(update={"customBlocks": blocks}) if names else config), names
+
+
+def _story_configs(value: Any) -> dict[str, BlockConfig]:
+    if not isinstance(value, Mapping):
+        raise ConfigFault((_STORY,), "must be an object of agent names and configs")
+    return {_checked_name(name, (_STORY, name)): _parsed(config, (_STORY, name)) for name, config in value.items()}
+
+
+def _one(configs: Mapping[str, BlockConfig], agent: str) -> BlockConfig:
+    if agent in configs:
+        return configs[agent]
+    if len(configs) == 1:
+        return next(iter(configs.values()))
+    known = ", ".join(configs) or "none"
+    raise ConfigFault((_STORY,), f"holds no config for {agent}, only for {known}")
+
+
+def _checked_name(name: str, path: tuple[str | int, ...]) -> str:
+    if not _NAME.fullmatch(name):
+        raise ConfigFault(path, f"{name!r} can't be the name of an agent")
+    return name
+
+
+def _parsed(value: Any, path: tuple[str | int, ...]) -> BlockConfig:
+    try:
+        return parse_config(value)
+    except ConfigFault as fault:
+        raise ConfigFault((*path, *fault.path), fault.reason) from None

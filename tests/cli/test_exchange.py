@@ -1,0 +1,126 @@
+"""export, import, copy and branch: what they print, ask and leave on disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, files_of
+from tests.stories import config_file, custom_block, make_story
+
+WRITER = "generation.writer"
+CHAT = "librarian.chat"
+STORY = "the-quay"
+CONFIG = {
+    "customBlocks": [custom_block("cb-aaaa11", "return 1", type="script", name="Count")],
+    "overrides": {"summary": {"enabled": False}},
+}
+
+
+@pytest.fixture
+def bundle(run: Run, data: Path, tmp_path: Path) -> Path:
+    """A bundle that was exported from another story."""
+    make_story(data, "the-mill", configs={WRITER: CONFIG})
+    file = tmp_path / "writer.json"
+    file.write_bytes(run("export", "the-mill", WRITER).out)
+    return file
+
+
+def test_a_bundle_is_told_done_and_taken_back(run: Run, story: Path, bundle: Path) -> None:
+    before = files_of(story)
+    told = run("import", STORY, WRITER, bundle, "--dry-run")
+    assert told.code == 0 and files_of(story) == before
+    assert told.text.splitlines() == [
+        WRITER,
+        "  adds the script block 'Count' (user, off)",
+        "  switches summary off",
+        "  scripts are off until you have read them and switched them on: 'Count'",
+    ]
+    refused = run("import", STORY, WRITER, bundle)
+    assert refused.code == 2 and "--yes" in refused.err and files_of(story) == before
+    assert run("import", STORY, bundle, "--yes").code == 0, "the bundle names its agent"
+    assert json.loads(config_file(story).read_bytes())["overrides"] == CONFIG["overrides"]
+    undone = run("import", STORY, "--undo", "--json")
+    assert undone.document == {"changed": True, "agents": [WRITER]}
+    assert files_of(story) == before
+
+
+def test_import_as_json(run: Run, story: Path, bundle: Path) -> None:
+    done = run("import", STORY, WRITER, "-", "--json", "--yes", stdin=bundle.read_bytes())
+    assert done.document == {
+        "changed": True,
+        "notes": [],
+        "agents": [
+            {
+                "agent": WRITER,
+                "changes": ["adds the script block 'Count' (user, off)", "switches summary off"],
+                "scriptsOff": ["Count"],
+            }
+        ],
+    }
+    again = run("import", STORY, WRITER, "-", "--json", "--yes", stdin=bundle.read_bytes())
+    assert again.document["changed"] is False
+
+
+def test_a_whole_story_travels(run: Run, data: Path, story: Path, bundle: Path) -> None:
+    exported = run("export", "the-mill").document
+    assert list(exported) == ["agentBlockConfigs"] and list(exported["agentBlockConfigs"]) == [WRITER]
+    assert run("export", STORY).document == {}
+    assert run("import", STORY, "-", "--yes", stdin=json.dumps(exported).encode()).code == 0
+    assert list(run("export", STORY).document["agentBlockConfigs"]) == [WRITER]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"{", "bundle.json:1: is not valid JSON"),
+        (b'{\n "agentBlockConfigs": {\n  "../evil": {}}}', "bundle.json:3 (agentBlockConfigs.../evil): "),
+        (b'{"customBlocks": []}', "bundle.json:1: is the config of one agent"),
+    ],
+)
+def test_a_bad_bundle_is_one_clear_line(run: Run, story: Path, tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "bundle.json"
+    file.write_bytes(content)
+    ran = run("import", STORY, file, "--yes")
+    assert ran.code == 1 and says in ran.err and ran.err.count("\n") == 1
+
+
+def test_wrong_usage_of_import(run: Run, story: Path, tmp_path: Path) -> None:
+    assert run("import", STORY).code == 2
+    assert run("import", STORY, WRITER, "--undo").code == 2
+    nothing = run("import", STORY, "--undo")
+    assert nothing.code == 1 and "no import is on record" in nothing.err
+    missing = run("import", STORY, tmp_path / "none.json")
+    assert missing.code == 1 and "none.json: can't be read" in missing.err
+
+
+def test_copy(run: Run, data: Path, story: Path, bundle: Path) -> None:
+    same = run("copy", "the-mill", WRITER)
+    assert same.code == 2 and "the same config" in same.err
+    assert run("copy", "the-mill", WRITER, "--to-story", STORY, "--to-agent", CHAT, "--yes").code == 0
+    copied = json.loads(config_file(story, CHAT).read_bytes())
+    assert copied["customBlocks"][0]["enabled"] is True and copied["overrides"] == CONFIG["overrides"]
+    assert run("import", STORY, "--undo").code == 0
+    assert not config_file(story, CHAT).exists()
+
+
+def test_branches(run: Run, story: Path) -> None:
+    made = run("branch", STORY, "create", "What if", "--after", 1).text.strip()
+    listed = run("branch", STORY, "list", "--json").document
+    assert [(item["id"], item["active"], item["parent"]) for item in listed] == [
+        ("main", False, None),
+        (made, True, "main"),
+    ]
+    assert run("compile", STORY, WRITER).text != run("compile", STORY, WRITER, "--branch", "main").text
+    assert run("branch", STORY, "rename", made, "She stays").code == 0
+    assert "She stays" in run("branch", STORY, "list").text
+    refused = run("branch", STORY, "delete", made)
+    assert refused.code == 2 and "--yes" in refused.err
+    assert run("branch", STORY, "delete", made, "--yes", "--json").document == {"changed": True}
+    assert [item["id"] for item in run("branch", STORY, "list", "--json").document] == ["main"]
+    assert run("branch", STORY, "delete", "main", "--yes").code == 2
+    assert run("branch", STORY, "switch", "nowhere").code == 1
+    assert run("branch", STORY, "switch", "main", "--json").document == {"changed": False}
+    assert run("branch", STORY, "create", "Too far", "--after", 9).code == 2
