@@ -181,6 +181,10 @@ class Workspace:
             for document in [self.document(story_id, definition.name, branch)]
         )
 
+    def definitions(self) -> tuple[AgentDefinition, ...]:
+        """The definitions of all agents, in the order the editor lists them."""
+        return agents()
+
     def agent(self, name: str) -> AgentDefinition:
         """One agent's definition. Raises `NotFound` with the names there are."""
         return agent(name)

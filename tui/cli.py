@@ -87,6 +87,9 @@ def cli(context: click.Context) -> int | None:
     A data folder holds stories/. Without --data it is the one STONEHAND_DATA names, else the current folder if it holds
     stories, else your own, which starts with a sample story.
 
+    A story may be named by the beginning of its id or name, an agent by a part of its name (writer), if only one is
+    meant.
+
     \b
     Results go to standard output, messages to standard error.
     Exit codes: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import StonehandError, WrongInput
-from tui.commands.frame import Command, branch_option, warn, with_workspace
+from tui.commands.frame import Command, branch_option, full_agent, warn, with_workspace
 from tui.output import PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
 
 @click.command("import", cls=Command)
 @click.argument("story")
-@click.argument("agent", required=False)
+@click.argument("target", metavar="[AGENT]", required=False)
 @click.argument("file", metavar="FILE|-", required=False)
 @click.option("--dry-run", is_flag=True, help="Tell what it would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
@@ -50,7 +50,7 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
 def import_bundle(
     workspace: Workspace,
     story: str,
-    agent: str | None,
+    target: str | None,
     file: str | None,
     dry_run: bool,
     yes: bool,
@@ -71,7 +71,7 @@ def import_bundle(
       stonehand import new-story --undo
     """
     if undo:
-        if agent is not None or file is not None:
+        if target is not None or file is not None:
             raise WrongInput("--undo takes the whole import back and names no agent and no file")
         names = workspace.take_back_import(story, branch)
         if as_json:
@@ -80,9 +80,10 @@ def import_bundle(
             message(f"the last import was taken back: {', '.join(names)}")
         return
     if file is None:
-        agent, file = None, agent  # the one argument is the file
+        target, file = None, target  # the one argument is the file
     if file is None:
         raise WrongInput("no file is named", repair=f"{PROGRAM} import STORY [AGENT] FILE; - is standard input")
+    agent = full_agent(workspace, target) if target is not None else None
     data, name = _read(file)
     _apply(workspace, workspace.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
 

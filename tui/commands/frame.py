@@ -70,22 +70,71 @@ class Group(click.Group):
 
 
 def with_workspace(function: Callable[Concatenate[Workspace, P], T]) -> Callable[P, T]:
-    """Give a command the data folder as its first argument, open for as long as it runs."""
+    """Give a command the data folder as its first argument, open for as long as it runs.
+
+    Its arguments that name a story or an agent, and those of the group it belongs to, may be shortened.
+    """
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         from engine.library import find_data
         from engine.workspace import Workspace
 
-        call = click.get_current_context().ensure_object(Call)
+        context = click.get_current_context()
+        call = context.ensure_object(Call)
         # Unsaved edits belong to the editor that journalled them: a command sees and changes what is saved.
         workspace = Workspace(find_data(call.data), journal=False)
         try:
+            for given in (kwargs, context.parent.params if context.parent is not None else {}):
+                _lengthen(workspace, given)
             return function(workspace, *args, **kwargs)
         finally:
             workspace.close()
 
     return run
+
+
+def _lengthen(workspace: Workspace, given: dict[str, Any]) -> None:
+    for key, full in (("story", full_story), ("to_story", full_story), ("agent", full_agent), ("to_agent", full_agent)):
+        if isinstance(given.get(key), str):
+            given[key] = full(workspace, given[key])
+
+
+def full_story(workspace: Workspace, given: str) -> str:
+    """The id of the story that is meant by the beginning of its id or name, when only one is.
+
+    What means none is returned as it is. Raises `WrongInput` naming the stories that could be meant.
+    """
+    stories = workspace.stories()
+    if any(story.id == given for story in stories):
+        return given
+    wanted = given.casefold()
+    meant = [story.id for story in stories if wanted in (story.id.casefold(), story.name.casefold())]
+    if not meant:
+        meant = [story.id for story in stories if _begins(wanted, story.id, story.name)]
+    return _one(given, meant, "story")
+
+
+def full_agent(workspace: Workspace, given: str) -> str:
+    """The name of the agent that is meant by a part of its name between dots or its title, as `full_story`."""
+    names = {definition.name: definition.display_name for definition in workspace.definitions()}
+    if given in names:
+        return given
+    wanted = given.casefold()
+    meant = [name for name, title in names.items() if wanted in (name.rpartition(".")[2], title.casefold())]
+    if not meant:
+        meant = [name for name, title in names.items() if _begins(wanted, name, name.rpartition(".")[2], title)]
+    return _one(given, meant, "agent")
+
+
+def _begins(wanted: str, *names: str) -> bool:
+    return bool(wanted) and any(name.casefold().startswith(wanted) for name in names)
+
+
+def _one(given: str, meant: list[str], kind: str) -> str:
+    if len(meant) > 1:
+        raise WrongInput(f"{given!r} could be more than one {kind}", repair=f"say which: {', '.join(meant)}")
+    return meant[0] if meant else given
 
 
 branch_option = click.option("--branch", metavar="B", help="A branch by its id; the active one by default.")

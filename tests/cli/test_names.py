@@ -1,0 +1,42 @@
+"""Stories and agents named by less than their whole id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.stories import config_file, make_story
+
+
+@pytest.mark.parametrize("story", ["the-quay", "the-q", "The Quay", "the q", "THE-QUAY"])
+@pytest.mark.parametrize("agent", ["generation.writer", "writer", "Writer", "wri", "generation.w"])
+def test_the_beginning_is_enough_when_it_means_one(run: Run, data: Path, story: str, agent: str) -> None:
+    made = make_story(data)
+    make_story(data, "the-mill", name="The Mill")
+    assert run("compile", story, agent).out == run("compile", "the-quay", "generation.writer").out != b""
+    assert run("config", story, agent, "disable", "summary").code == 0
+    assert config_file(made).exists()
+    assert run("branch", story, "list").code == 0
+
+
+def test_what_could_be_several_is_named(run: Run, data: Path) -> None:
+    make_story(data)
+    make_story(data, "the-mill", name="The Mill")
+    ran = run("compile", "the", "writer")
+    assert ran.code == 2 and "the-mill, the-quay" in ran.err
+    chats = run("compile", "the-q", "chat")
+    assert chats.code == 2 and "librarian.chat, character-chat.chat" in chats.err
+
+
+def test_what_means_none_is_reported_with_what_there_is(run: Run, story: Path) -> None:
+    assert "stories: the-quay" in run("compile", "elsewhere").err
+    assert "agents: generation.writer" in run("compile", "the-quay", "painter").err
+    assert run("compile", "", "writer").code != 0
+
+
+def test_the_whole_id_wins_over_a_longer_one(run: Run, data: Path) -> None:
+    make_story(data, "sea", name="Sea")
+    make_story(data, "sea-2", name="Sea")
+    assert run("blocks", "sea", "writer").code == 0
