@@ -71,7 +71,7 @@ def _configs(snapshot: StorySnapshot, root: Path) -> Iterator[Problem]:
             continue
         if document.fault is not None:
             yield document.fault
-        elif definition.build is not None:
+        else:
             known = known_ids(definition, AgentInput(snapshot, state, (), definition.tools))
             yield from _config(document.config, known, file)
 

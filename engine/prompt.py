@@ -14,15 +14,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from engine.agents import AgentDefinition, AgentInput
+from engine.agents import AgentDefinition, AgentInput, Sources
+from engine.agents.instructions import DEFAULTS, Instructions
+from engine.agents.script import agent_script_fields
+from engine.agents.sources import NO_SOURCES
 from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_evaluated
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, CustomBlock
 from engine.blocks.rows import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.tags import TAG, Resolver, expand_tags
-from engine.context import ContextState, build_context, resolver, script_fields
-from engine.errors import StonehandError
+from engine.context import ContextState, ScriptField, ScriptFunction, build_context, resolver
+from engine.errors import Problem, StonehandError
 from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
@@ -40,14 +43,36 @@ class Base:
     """Everything a prompt is made of except the block config: one agent, one story state, one author input."""
 
     agent: AgentDefinition
-    snapshot: StorySnapshot
-    state: ContextState
+    given: AgentInput
     blocks: tuple[ContextBlock, ...]
     slots: tuple[BlockSlot, ...]
     resolve: Resolver
     known_ids: frozenset[str] = frozenset()
     """Ids of every block the agent can have, in whatever mode the story is."""
-    disabled_tools: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the files it was built from."""
+
+    @property
+    def snapshot(self) -> StorySnapshot:
+        return self.given.snapshot
+
+    @property
+    def state(self) -> ContextState:
+        return self.given.state
+
+    @property
+    def disabled_tools(self) -> tuple[str, ...]:
+        """The tools the config took away when this was built, by the names they have now."""
+        return self.given.disabled_tools
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools the agent has, in the order it declares them."""
+        return self.given.enabled_tools
+
+    def script_fields(self) -> tuple[dict[str, ScriptField], dict[str, ScriptFunction]]:
+        """What a script block of this prompt finds in `ctx`."""
+        return agent_script_fields(self.given)
 
     def expand(self, text: str) -> str:
         """`text` with its fragment tags replaced."""
@@ -134,24 +159,39 @@ class Prompt:
         return Tokens(sums["system"], sums["user"])
 
 
-def build_base(agent: AgentDefinition, snapshot: StorySnapshot, author_input: str, config: BlockConfig) -> Base:
-    """The default blocks of an agent for a state of a story. Of the config only the disabled tools matter.
+def build_base(
+    agent: AgentDefinition,
+    snapshot: StorySnapshot,
+    author_input: str,
+    config: BlockConfig,
+    *,
+    sources: Sources = NO_SOURCES,
+    writer_config: BlockConfig | None = None,
+    model: str | None = None,
+    instruction: Instructions = DEFAULTS,
+    problems: tuple[Problem, ...] = (),
+) -> Base:
+    """The default blocks of an agent for a state of a story. Of its own config only the disabled tools matter.
 
-    Raises `StonehandError` when the agent is not built yet.
+    `sources` is what a run is about, nothing for a preview; `writer_config` the writer's config, for an agent that is
+    shown the writer's context; `model` the id of the model that is asked, where it is known, and `instruction` the
+    fixed texts made for it; `problems` what is wrong with the files behind all these.
     """
-    if agent.build is None:
-        raise StonehandError(f"{agent.name} can be listed but not compiled yet", repair="use generation.writer")
-    state = build_context(snapshot, author_input)
-    disabled = frozenset(config.disabledTools)
+    disabled = config.disabled_tools
     given = AgentInput(
         snapshot=snapshot,
-        state=state,
-        disabled_tools=tuple(config.disabledTools),
+        state=build_context(snapshot, author_input, agent.context(snapshot, sources)),
+        disabled_tools=disabled,
         enabled_tools=tuple(tool for tool in agent.tools if tool not in disabled),
+        sources=sources,
+        writer_config=writer_config if agent.reads_writer else None,
+        instruction=instruction,
+        model=model,
     )
-    blocks, slots = tuple(agent.build(given)), agent.slots_for(given)
+    blocks, slots = tuple(agent.build(given)), agent.slots(given)
     known = known_ids(agent, given) | {block.id for block in blocks}
-    return Base(agent, snapshot, state, blocks, slots, resolver(snapshot), known, tuple(config.disabledTools))
+    problems = (*snapshot.problems, *instruction.problems, *problems)
+    return Base(agent, given, blocks, slots, resolver(snapshot), known, problems)
 
 
 def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
@@ -162,7 +202,7 @@ def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
     for mode in MODES:
         story = given.state.story
         story = replace(story, settings=replace(story.settings, generation_mode=mode))
-        ids |= {slot.id for slot in agent.slots_for(replace(given, state=replace(given.state, story=story)))}
+        ids |= {slot.id for slot in agent.slots(replace(given, state=replace(given.state, story=story)))}
     return frozenset(ids)
 
 
@@ -211,7 +251,7 @@ def evaluate_scripts(
     todo = unevaluated(config, results)
     if not todo:
         return results
-    fields, functions = script_fields(base.state, base.snapshot)
+    fields, functions = base.script_fields()
     deadline = time.monotonic() + PROMPT_SECONDS
     for block in todo:
         left = deadline - time.monotonic()
@@ -231,7 +271,7 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
     _refuse_unevaluated(config, scripts)
     blocks = apply_config(base.blocks, config, scripts)
     messages = compile_blocks(blocks, base.expand)
-    disabled = set(config.disabledTools)
+    disabled = config.disabled_tools
     return Prompt(
         agent=base.agent.name,
         story=base.snapshot.story_id,
@@ -273,7 +313,7 @@ def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]
 def _warnings(
     base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], blocks: Iterable[ContextBlock]
 ) -> Iterable[str]:
-    yield from (str(problem) for problem in base.snapshot.problems)
+    yield from (str(problem) for problem in base.problems)
     for block in config.customBlocks:
         result = scripts.get(block.content) if is_evaluated(block, config) else None
         if result is not None and result.error is not None:

@@ -256,7 +256,7 @@ class Session:
     # -- inside
 
     def _tools_differ(self, base: Base) -> bool:
-        return base.disabled_tools != self.document.config.disabledTools
+        return base.disabled_tools != self.document.config.disabled_tools
 
     def _apply(self, label: str, edit: Callable[[BlockConfig], BlockConfig]) -> Change | None:
         try:

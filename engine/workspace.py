@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import is_
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from engine import disk
-from engine.agents import AgentDefinition, agent, agents
+from engine.agents import WRITER, AgentDefinition, Sources, agent, agents, instruction_sets
+from engine.agents.instruction_sets import InstructionSets
+from engine.agents.sources import NO_SOURCES
+from engine.agents.tools import describe
 from engine.blocks.apply import ScriptResult
 from engine.blocks.bundles import agent_bundle, is_customised, story_bundle
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
-from engine.context import script_fields
 from engine.doctor import examine
-from engine.document import Document, Journal, Pending, SaveState
+from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
 from engine.library import state_folder
@@ -32,10 +35,9 @@ from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, list_lo
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
-from engine.story import Fragment, StoryFolder, StorySnapshot, list_stories
+from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
-WRITER = "generation.writer"
 REHEARSAL = "rehearsal"
 KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
@@ -43,6 +45,9 @@ KEPT_RESULTS = 200
 """Script results kept per base: bodies typed or undone to."""
 PASSING = ("cancelled", "engine")
 """Kinds of script results that are not kept: the script has not run, or not to its end."""
+MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no'"
+MATCH_SECONDS = 0.25
+"""The time one pattern of an instruction set has to match one model's id."""
 RECORDED_EVERY = 1.0
 """Seconds between two writes of a passage that is arriving."""
 
@@ -62,7 +67,7 @@ class StorySummary:
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """One agent of a branch; `customised`: its config is not the default one; `built`: it can be compiled."""
+    """One agent of a branch; `tools` are its tools' names, `customised`: its config is not the default one."""
 
     name: str
     display_name: str
@@ -70,7 +75,6 @@ class AgentSummary:
     group: str
     tools: tuple[str, ...]
     customised: bool
-    built: bool
     problem: Problem | None = None
 
 
@@ -130,9 +134,11 @@ class Workspace:
         self._journalled = journal
         self._runtime = Runtime()
         self._scripts: ScriptEngine | None = None
+        self._instructions = InstructionSets(data / instruction_sets.FOLDER, self._match)
         self._lock = threading.RLock()
         self._folders: dict[str, StoryFolder] = {}
         self._documents: dict[tuple[str, str, str], Document] = {}
+        self._writer_configs: dict[Path, disk.FileCache[tuple[BlockConfig, Problem | None]]] = {}
         self._saves: dict[Document, SaveJob] = {}
         self._bases: dict[tuple[object, ...], tuple[Base, dict[str, ScriptResult]]] = {}
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
@@ -174,7 +180,6 @@ class Workspace:
                 group=definition.group,
                 tools=definition.tools,
                 customised=is_customised(document.config),
-                built=definition.build is not None,
                 problem=document.fault,
             )
             for definition in agents()
@@ -188,6 +193,10 @@ class Workspace:
     def agent(self, name: str) -> AgentDefinition:
         """One agent's definition. Raises `NotFound` with the names there are."""
         return agent(name)
+
+    def tool_descriptions(self, names: Iterable[str]) -> dict[str, str]:
+        """What each of these tools does, in one sentence; empty for one that nothing is known of."""
+        return {name: describe(name) for name in names}
 
     # -- configs
 
@@ -252,10 +261,9 @@ class Workspace:
                     file=document.file,
                     repair="open it in the editor and choose one",
                 )
-            if agent(agent_name).build is not None:
-                # Scripts are not run: an edit needs no result, and others wait for this lock.
-                base = self.base(story_id, agent_name, session.branch, config=document.config)
-                session.install(Loaded(base, {}))
+            # Scripts are not run: an edit needs no result, and others wait for this lock.
+            base = self.base(story_id, agent_name, session.branch, config=document.config)
+            session.install(Loaded(base, {}))
             with document.all_or_nothing():
                 outcome = change(session)
                 pending = document.pending()
@@ -352,19 +360,40 @@ class Workspace:
         branch: str | None = None,
         author_input: str = "",
         config: BlockConfig | None = None,
+        *,
+        model: str | None = None,
+        sources: Sources = NO_SOURCES,
     ) -> Base:
-        """What a prompt of this agent is built from, as the story stands now; the same object while it stands so."""
+        """What a prompt of this agent is built from, as the story stands now; the same object while it stands so.
+
+        `model` is the id of the model that will be asked, which may have instructions of its own; `sources` is what a
+        run is about, nothing for a preview.
+        """
         folder = self.story(story_id)
         snapshot = folder.snapshot(branch)
         if config is None:
             config = self._document(folder, snapshot.branch, agent_name).config
-        key = (story_id, snapshot.branch, agent_name, author_input, config.disabledTools)
-        if (known := self._known_base(key, snapshot)) is not None:
+        definition = agent(agent_name)
+        writer, fault = self._writer_config(folder, snapshot.branch) if definition.reads_writer else (None, None)
+        instruction = self._instructions.for_model(model)
+        made_of = (snapshot, writer, instruction)
+        key = (story_id, snapshot.branch, agent_name, author_input, config.disabled_tools, model, sources)
+        if (known := self._known_base(key, made_of)) is not None:
             return known
-        base = build_base(agent(agent_name), snapshot, author_input, config)
+        base = build_base(
+            definition,
+            snapshot,
+            author_input,
+            config,
+            sources=sources,
+            writer_config=writer,
+            model=model,
+            instruction=instruction,
+            problems=() if fault is None else (fault,),
+        )
         with self._lock:
             # Another thread may have built the same meanwhile: its scripts may have run already, so it stands.
-            if (known := self._known_base(key, snapshot)) is not None:
+            if (known := self._known_base(key, made_of)) is not None:
                 return known
             self._bases[key] = (base, {})
             while len(self._bases) > KEPT_BASES:
@@ -417,7 +446,7 @@ class Workspace:
 
     def preview(self, base: Base, body: str, limits: Limits = PREVIEW_LIMITS) -> PreviewJob:
         """Run one script for its author. What it gives is also what a prompt of this base uses from then on."""
-        fields, functions = script_fields(base.state, base.snapshot)
+        fields, functions = base.script_fields()
         future = self.scripts.submit(body, fields, functions, limits)
 
         def keep(done: concurrent.futures.Future[Outcome]) -> None:
@@ -450,11 +479,18 @@ class Workspace:
             return ReplayWire(log, words_per_second=pace)
         raise NotFound(f"there is no provider {provider!r}", repair="use rehearsal, or replay:<log id>")
 
+    def check_generates(self, agent_name: str) -> None:
+        """Raises `StonehandError` for an agent that can be previewed and not run: all but the writer."""
+        if agent(agent_name).name != WRITER:
+            raise StonehandError(f"{agent_name} can't be run yet, only previewed", repair=f"generate with {WRITER}")
+
     def generate(self, run: Run) -> concurrent.futures.Future[RunView]:
         """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`.
 
         Its text is also written to the state folder as it arrives, until `keep` or `discard` says what becomes of it.
+        Raises `StonehandError` for an agent that can't be run.
         """
+        self.check_generates(run.prompt.agent)
         stream = self._runtime.submit(run.stream())
         if self._journalled:
             self._runtime.submit(self._record(run, stream))
@@ -597,10 +633,13 @@ class Workspace:
         session.document.write(pending, file)
         return file
 
-    def _known_base(self, key: tuple[object, ...], snapshot: StorySnapshot) -> Base | None:
+    def _known_base(self, key: tuple[object, ...], made_of: tuple[object, ...]) -> Base | None:
         with self._lock:
             known = self._bases.pop(key, None)
-            if known is None or known[0].snapshot is not snapshot:
+            if known is None:
+                return None
+            given = known[0].given
+            if not all(map(is_, (given.snapshot, given.writer_config, given.instruction), made_of)):
                 return None
             self._bases[key] = known  # last again: the one longest unused goes first
             return known[0]
@@ -621,6 +660,30 @@ class Workspace:
             while len(known) > KEPT_RESULTS:
                 known.pop(next(iter(known)))
             return {body: known[body] for body in results if body in known}
+
+    def _writer_config(self, folder: StoryFolder, branch_id: str) -> tuple[BlockConfig, Problem | None]:
+        """The writer's config as it is on disk, and what is wrong with it; the empty one then.
+
+        Not the open document's: this is called on any thread, and a save brings whoever shows it here again.
+        """
+        file = _config_file(folder.content_root(branch_id), WRITER)
+        with self._lock:
+            if file not in self._writer_configs:
+                self._writer_configs[file] = disk.FileCache(file, read_config)
+            config, fault = self._writer_configs[file].load()
+        if fault is None:
+            return config, None
+        return config, replace(fault, message=f"{fault.message}; the writer's config is not part of this prompt")
+
+    def _match(self, pattern: str, flags: str, model: str) -> bool:
+        """Match a model's id in the script sandbox: as JavaScript means the pattern, and for a bounded time."""
+        given = {"pattern": pattern, "flags": flags, "model": model}
+        fields = {name: [disk.compact_json(text)] for name, text in given.items()}
+        limits = replace(PREVIEW_LIMITS, seconds=MATCH_SECONDS)
+        outcome = self.scripts.evaluate(MATCH, fields, {}, limits)
+        if outcome.kind != "ok":
+            raise ValueError(outcome.describe())
+        return outcome.text == "yes"
 
     async def _record(self, run: Run, stream: concurrent.futures.Future[RunView]) -> None:
         end = asyncio.wrap_future(stream)

@@ -1,6 +1,7 @@
 """The agents: who there is, and the default blocks each is sent. One module a family."""
 
-from engine.agents.definition import AgentDefinition, AgentInput
+from engine.agents.definition import WRITER, AgentDefinition, AgentInput
 from engine.agents.registry import agent, agents
+from engine.agents.sources import Sources
 
-__all__ = ["AgentDefinition", "AgentInput", "agent", "agents"]
+__all__ = ["WRITER", "AgentDefinition", "AgentInput", "Sources", "agent", "agents"]

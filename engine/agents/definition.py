@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from engine.blocks import BlockSlot, ContextBlock
-from engine.context import ContextState
+from engine.agents.instructions import DEFAULTS, Instructions
+from engine.agents.sources import NO_SOURCES, Sources
+from engine.blocks import BlockConfig, BlockSlot, ContextBlock
+from engine.context import ContextOptions, ContextState
 from engine.story import StorySnapshot
 
 READING_TOOLS: Final = (
@@ -22,38 +24,49 @@ READING_TOOLS: Final = (
 )
 """The tools that look things up, which most agents have (spec, section 4.5)."""
 
+WRITER: Final = "generation.writer"
+
 
 @dataclass(frozen=True, slots=True)
 class AgentInput:
     """What default blocks are built from.
 
-    `enabled_tools` are the names the agent really has; `brief` the planner's text in prewriter mode, None
-    while there is none, as in a preview.
+    `enabled_tools` are the names the agent really has, `disabled_tools` those its config takes away; `sources` what
+    this run is about, nothing in a preview; `writer_config` the writer's block config for an agent that is shown the
+    writer's context, None where it is not known; `instruction` gives the fixed text of a key, and is made for `model`
+    where the model's id is known.
     """
 
     snapshot: StorySnapshot
     state: ContextState
     disabled_tools: tuple[str, ...] = ()
     enabled_tools: tuple[str, ...] = ()
-    brief: str | None = None
+    sources: Sources = NO_SOURCES
+    writer_config: BlockConfig | None = None
+    instruction: Instructions = DEFAULTS
+    model: str | None = None
+
+
+def _whole_story(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:
+    return ContextOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """One agent. `build` is None for an agent that can be listed but has no blocks yet.
+    """One agent.
 
     `build` and `slots` are pure. `slots` gives every default block the agent can have in the story's mode,
-    in the order `build` makes them, each with the reason why it is absent now.
+    in the order `build` makes them, each with the reason why it is absent now. `reads_writer`: its blocks show the
+    writer's, so the writer's config belongs into its input. `context` says what part of the story its state is
+    made of.
     """
 
     name: str
     display_name: str
     description: str
     group: str
-    tools: tuple[str, ...] = ()
-    build: Callable[[AgentInput], list[ContextBlock]] | None = None
-    slots: Callable[[AgentInput], tuple[BlockSlot, ...]] | None = None
-
-    def slots_for(self, given: AgentInput) -> tuple[BlockSlot, ...]:
-        """All default blocks the agent can have now; none while it is not built."""
-        return self.slots(given) if self.slots is not None else ()
+    tools: tuple[str, ...]
+    build: Callable[[AgentInput], list[ContextBlock]]
+    slots: Callable[[AgentInput], tuple[BlockSlot, ...]]
+    reads_writer: bool = False
+    context: Callable[[StorySnapshot, Sources], ContextOptions] = _whole_story

@@ -9,14 +9,21 @@ import re
 from typing import Final
 
 from engine.agents import sections
-from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
-from engine.agents.instructions import instruction
-from engine.blocks import BlockSlot, ContextBlock
+from engine.agents.definition import READING_TOOLS, WRITER, AgentDefinition, AgentInput
+from engine.agents.sources import CLARIFYING_ROUNDS, Planning
+from engine.blocks import BlockConfig, BlockSlot, ContextBlock, apply_config, compile_blocks
+from engine.blocks.block import CUSTOM
 from engine.context import ContextState
 from engine.text import is_blank, join_parts
 
+ORDER: Final = 10
 GROUP: Final = "Generation"
 BRIEF_PLACEHOLDER: Final = "(The prewriter's brief for this passage will stand here.)"
+CONTEXT_PLACEHOLDER: Final = "(The context of the writer will stand here.)"
+REQUEST_PLACEHOLDER: Final = "(The request for this passage will stand here.)"
+
+NOT_DUMPED: Final = frozenset(("author-input", "instructions", "tools"))
+"""Blocks of the writer that the prewriter has no use for; custom ones are written for the writer too."""
 
 _BRIEF_TITLE: Final = re.compile(
     r"\s*(?:#{1,6}[ \t]*(?:\*\*)?writing brief:?(?:\*\*)?[ \t]*(?:\n|\Z)|(?:\*\*)?writing brief(?::\*\*|\*\*:|:))\s*",
@@ -42,30 +49,18 @@ def writer_slots(given: AgentInput) -> tuple[BlockSlot, ...]:
 def standard_blocks(given: AgentInput) -> list[ContextBlock]:
     """The writer's blocks from the whole context (spec, section 4.1). Empty ones are left out."""
     state = given.state
-    recent = sections.lanes(
-        ("knowledge", state.recent_knowledge),
-        ("character", state.recent_characters),
-        custom=state.recent_custom_fragments,
-    )
-    catalog = sections.lanes(
-        ("guideline", state.guideline_catalog),
-        ("knowledge", state.knowledge_catalog),
-        ("character", state.character_catalog),
-        custom=state.custom_fragment_catalogs,
-    )
+    recent, catalog = sections.recent_lanes(state), sections.catalog_lanes(state)
     system, user = _pinned(state, "system"), _pinned(state, "user")
     blocks = [
-        ContextBlock("instructions", "system", instruction("generation.system"), 100),
-        ContextBlock("tools", "system", instruction("generation.tools-suffix"), 200),
+        ContextBlock("instructions", "system", given.instruction("generation.system"), 100),
+        ContextBlock("tools", "system", given.instruction("generation.tools-suffix"), 200),
     ]
     if system:
         text = sections.full_section("System Fragments", sections.FULL_INTRO, system)
         blocks.append(ContextBlock("system-fragments", "system", text, 300))
-    about = join_parts(f"# {state.story.name}", state.story.description)
-    blocks.append(ContextBlock("story-info", "user", about, 100))
+    blocks.append(ContextBlock("story-info", "user", sections.story_info(state), 100))
     if not is_blank(state.story.summary):
-        text = join_parts("## Story Summary So Far", state.story.summary)
-        blocks.append(ContextBlock("summary", "user", text, 400))
+        blocks.append(ContextBlock("summary", "user", sections.summary_section(state), 400))
     if state.chapter_summaries:
         chapters = (join_parts(f"### {item.name}", item.summary) for item in state.chapter_summaries)
         text = join_parts("## Chapter/Arc Summaries", *chapters)
@@ -90,10 +85,11 @@ def brief_blocks(given: AgentInput) -> list[ContextBlock]:
     """The writer's blocks when a planner has gone before: its brief is all the context there is (spec,
     4.2).
     """
-    brief = BRIEF_PLACEHOLDER if given.brief is None else unlabelled(given.brief)
+    brief = given.sources.brief
+    brief = BRIEF_PLACEHOLDER if brief is None else unlabelled(brief)
     return [
-        ContextBlock("instructions", "system", instruction("generation.writer-brief.system"), 100),
-        ContextBlock("tools", "system", instruction("generation.writer-brief.tools-suffix"), 200),
+        ContextBlock("instructions", "system", given.instruction("generation.writer-brief.system"), 100),
+        ContextBlock("tools", "system", given.instruction("generation.writer-brief.tools-suffix"), 200),
         _prose(given.state, 100),
         ContextBlock("writing-brief", "user", join_parts("## Writing Brief", brief), 200),
     ]
@@ -118,7 +114,81 @@ def _prose(state: ContextState, order: int) -> ContextBlock:
     return ContextBlock("new-story", "user", sections.new_story_section(), order)
 
 
-_NO_PROSE: Final = "nothing is written yet"
+def prewriter_blocks(given: AgentInput) -> list[ContextBlock]:
+    """The planner's blocks (spec, 4.3): what it is, the writer's whole context, and what to plan.
+
+    They are ordinary blocks, so overrides of them hold in a run as they do in a preview (spec, bug 24). Without the
+    writer's config, placeholders stand for what is made of it.
+    """
+    blocks = [ContextBlock("instructions", "system", given.instruction("generation.prewriter.system"), 100)]
+    if given.writer_config is None:
+        return [
+            *blocks,
+            ContextBlock("full-context", "user", CONTEXT_PLACEHOLDER, 100),
+            ContextBlock("planning-request", "user", REQUEST_PLACEHOLDER, 200),
+        ]
+    length = given.state.story.settings.prewriter_reasoning
+    text = given.instruction(f"generation.prewriter.reasoning-{length}")
+    blocks.append(ContextBlock("reasoning-length", "system", text, 110))
+    if _may_ask(given):
+        text = given.instruction("generation.prewriter.clarify")
+        blocks.append(ContextBlock("clarify-instructions", "system", text, 150))
+    text = join_parts("## Full Story Context", _writers_context(given, given.writer_config))
+    blocks.append(ContextBlock("full-context", "user", text, 100))
+    text = _planning_request(given.sources.planning, given.state.author_input)
+    blocks.append(ContextBlock("planning-request", "user", text, 200))
+    return blocks
+
+
+def _may_ask(given: AgentInput) -> bool:
+    settings = given.state.story.settings
+    return settings.clarify_before_generate and given.sources.planning.round < CLARIFYING_ROUNDS
+
+
+def _writers_context(given: AgentInput, config: BlockConfig) -> str:
+    # Custom blocks are left out, so no script has to run for it.
+    blocks = apply_config(standard_blocks(given), config, {})
+    kept = (block for block in blocks if block.id not in NOT_DUMPED and block.source != CUSTOM)
+    return "\n\n---\n\n".join(f"[{message.role}]\n{message.content}" for message in compile_blocks(kept))
+
+
+_REQUESTS: Final = {
+    "generate": "CONTINUE: plan the next passage, the one that follows the recent prose.",
+    "regenerate": "REGENERATE: plan another version of the passage that follows the recent prose.",
+    "refine": "REFINE: plan a revision of the existing passage, changing what the author asks for, keeping the rest.",
+}
+NO_DIRECTION: Final = "(none given: plan what the story itself asks for next)"
+
+
+def _planning_request(planning: Planning, direction: str) -> str:
+    answers = "\n\n".join(f"Q: {question}\nA: {answer}" for question, answer in planning.clarifications)
+    return join_parts(
+        "## Planning Request",
+        _REQUESTS[planning.mode],
+        "### Author Direction",
+        NO_DIRECTION if is_blank(direction) else direction,
+        join_parts("### The Author's Answers", answers) if answers else "",
+    )
+
+
+def prewriter_slots(given: AgentInput) -> tuple[BlockSlot, ...]:
+    """The blocks of `prewriter_blocks`, each with what it waits for."""
+    if given.state.story.settings.clarify_before_generate:
+        asking = "the author has been asked often enough for this passage"
+    else:
+        asking = "asking back before a passage is off in the story's settings"
+    if given.writer_config is None:
+        asking = _NO_CONTEXT
+    return (
+        BlockSlot("instructions", "system", 100),
+        BlockSlot("reasoning-length", "system", 110, _NO_CONTEXT),
+        BlockSlot("clarify-instructions", "system", 150, asking),
+        BlockSlot("full-context", "user", 100),
+        BlockSlot("planning-request", "user", 200),
+    )
+
+
+_NO_CONTEXT: Final = "comes with the context of the writer"
 _HAS_PROSE: Final = "only until something is written"
 
 
@@ -136,9 +206,9 @@ def standard_slots(given: AgentInput) -> tuple[BlockSlot, ...]:
         BlockSlot("summary", "user", 400, "the story has no summary yet"),
         BlockSlot("chapter-summaries", "user", 410, chapters),
         BlockSlot("user-fragments", "user", 200, "no pinned fragment is placed in the user message"),
-        BlockSlot("fragment-recent", "user", 308, "the recent prose mentions no unpinned fragment"),
-        BlockSlot("fragment-catalog", "user", 330, "no fragment is left to list"),
-        BlockSlot("prose-recent", "user", 500, _NO_PROSE),
+        BlockSlot("fragment-recent", "user", 308, sections.NO_RECENT),
+        BlockSlot("fragment-catalog", "user", 330, sections.NO_CATALOG),
+        BlockSlot("prose-recent", "user", 500, sections.NO_PROSE),
         BlockSlot("new-story", "user", 500, _HAS_PROSE),
         BlockSlot("author-input", "user", 600, "no direction is given"),
     )
@@ -149,7 +219,7 @@ def brief_slots() -> tuple[BlockSlot, ...]:
     return (
         BlockSlot("instructions", "system", 100),
         BlockSlot("tools", "system", 200),
-        BlockSlot("prose-recent", "user", 100, _NO_PROSE),
+        BlockSlot("prose-recent", "user", 100, sections.NO_PROSE),
         BlockSlot("new-story", "user", 100, _HAS_PROSE),
         BlockSlot("writing-brief", "user", 200),
     )
@@ -157,7 +227,7 @@ def brief_slots() -> tuple[BlockSlot, ...]:
 
 AGENTS: Final = (
     AgentDefinition(
-        "generation.writer",
+        WRITER,
         "Writer",
         "Writes the next passage of the story.",
         GROUP,
@@ -171,5 +241,8 @@ AGENTS: Final = (
         "Studies the whole context and plans the passage in a brief for the writer.",
         GROUP,
         READING_TOOLS,
+        prewriter_blocks,
+        prewriter_slots,
+        reads_writer=True,
     ),
 )

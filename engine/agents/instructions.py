@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+
+from engine.errors import Problem
 
 
 @cache
 def instruction(key: str) -> str:
-    """The text of a key such as `generation.system`, without a final line end. Raises `KeyError` for
-    another one.
-    """
-    file = resources.files("engine.agents").joinpath("instructions", f"{key}.md")
-    if not file.is_file():
+    """Our own text of a key such as `generation.system`, without a final line end. Raises `KeyError` for another."""
+    if key not in instruction_keys():
         raise KeyError(f"there is no instruction {key}")
-    return file.read_text(encoding="utf-8").rstrip("\n")
+    return resources.files("engine.agents").joinpath("instructions", f"{key}.md").read_text("utf-8").rstrip("\n")
+
+
+@cache
+def instruction_keys() -> frozenset[str]:
+    """Every key there is a text for."""
+    files = resources.files("engine.agents").joinpath("instructions").iterdir()
+    return frozenset(file.name.removesuffix(".md") for file in files if file.name.endswith(".md"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instructions:
+    """The texts an agent gets: those in `texts`, made for its model, before our own.
+
+    `problems` is what is wrong with the files that `texts` comes from.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    def __call__(self, key: str) -> str:
+        """The text of a key. Raises `KeyError` for one there is none of."""
+        text = self.texts.get(key)
+        return instruction(key) if text is None else text
+
+
+DEFAULTS = Instructions()
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """`text` with each `{{name}}` replaced by its value, in one pass; a name without a value stays as it is."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values.get(match[1], match[0]), text)

@@ -1,30 +1,51 @@
-"""Every agent there is, in the order of the seed's table "Registered Agents"."""
+"""Every agent there is. A module of this package that has `AGENTS` and `ORDER` is found by itself.
+
+`AGENTS` is a tuple of `AgentDefinition`, `ORDER` a number that places the module's agents among the others; the
+built-in ones follow the seed's table "Registered Agents".
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import pkgutil
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
 
-from engine.agents import character_chat, directions, generation, librarian
 from engine.agents.definition import AgentDefinition
 from engine.errors import NotFound
 
-_AGENTS: Final[tuple[AgentDefinition, ...]] = (
-    *generation.AGENTS,
-    *librarian.AGENTS,
-    *character_chat.AGENTS,
-    *directions.AGENTS,
-)
-_BY_NAME: Final = {definition.name: definition for definition in _AGENTS}
+PACKAGE = "engine.agents"
 
 
 def agents() -> tuple[AgentDefinition, ...]:
-    """All agents, those without blocks so far included."""
-    return _AGENTS
+    """All agents."""
+    return tuple(_by_name().values())
 
 
 def agent(name: str) -> AgentDefinition:
     """The agent of this name. Raises `NotFound` with the names there are."""
-    found = _BY_NAME.get(name)
+    found = _by_name().get(name)
     if found is None:
-        raise NotFound(f"there is no agent {name!r}", repair=f"agents: {', '.join(_BY_NAME)}")
+        raise NotFound(f"there is no agent {name!r}", repair=f"agents: {', '.join(_by_name())}")
     return found
+
+
+def discover(path: Iterable[str]) -> dict[str, AgentDefinition]:
+    """The agents of all modules in the folders of `path`, the package's `__path__`, by name and in their order.
+
+    Raises `ValueError` when two have one name.
+    """
+    modules = [import_module(f"{PACKAGE}.{found.name}") for found in pkgutil.iter_modules(path)]
+    families = [module for module in modules if hasattr(module, "AGENTS")]
+    by_name: dict[str, AgentDefinition] = {}
+    for family in sorted(families, key=lambda module: (module.ORDER, module.__name__)):
+        for definition in family.AGENTS:
+            if definition.name in by_name:
+                raise ValueError(f"{family.__name__}: there is another agent {definition.name}")
+            by_name[definition.name] = definition
+    return by_name
+
+
+@cache
+def _by_name() -> dict[str, AgentDefinition]:
+    return discover(import_module(PACKAGE).__path__)

@@ -6,14 +6,15 @@ the sentences are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from engine.context import ContextState, FragmentGroup
-from engine.story import Fragment
+from engine.story import Fragment, StorySnapshot
 from engine.story.render import catalog_row, group, row_group, sheet, type_label
-from engine.text import join_parts
+from engine.text import cut, is_blank, join_parts, utf16_length
 
 READ_TOOL: Final = "readFragments"
 
@@ -26,11 +27,31 @@ RECENT_INTRO: Final = (
 )
 CATALOG_INTRO: Final = "One fragment a line: `id` | name | what it is about. Only the line is given here, not the text."
 CATALOG_READ_HINT: Final = "Before you rely on one, read its text with `readFragments`."
+CATALOG_EDIT_HINT: Final = "Before you propose a change to one, read its text with `readFragments`."
 NEW_STORY: Final = (
     "Nothing of this story is written yet.",
     "Open the first scene, and let the author's direction decide where it begins and with whom.",
     "There are no earlier passages, so refer back to none.",
 )
+
+
+SUMMARY_PLACEHOLDER: Final = "(summary will appear here)"
+"""What stands for the summary of a story that has none yet; the reference's own words (spec, section 3.6)."""
+
+LANE_ORDER: Final = ("guideline", "knowledge", "character")
+LIBRARIAN_TAG: Final = "pass-to-librarian-system-prompt"
+"""Fragments with this tag in the tag index are part of the system message of some agents (spec, section 4.4)."""
+
+SHORT_PROSE: Final = 600
+"""From how many UTF-16 units a passage without a summary is cut, and to how many."""
+PROSE_EXCERPT: Final = 500
+TRUNCATED: Final = "... [truncated]"
+
+NO_PROSE: Final = "nothing is written yet"
+NO_RECENT: Final = "the recent prose mentions no unpinned fragment"
+NO_CATALOG: Final = "no fragment is left to list"
+NO_TAGGED: Final = f"no fragment is tagged {LIBRARIAN_TAG}"
+"""Why a block is not there now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +70,51 @@ def lanes(*builtin: tuple[str, Sequence[Fragment]], custom: Sequence[FragmentGro
     return tuple(Lane(kind, type_label(kind, names), tuple(fragments)) for kind, fragments in given if fragments)
 
 
-def pinned_lanes(state: ContextState) -> tuple[Lane, ...]:
-    """Everything pinned, in lane order (spec, section 2.3)."""
-    return lanes(
-        ("guideline", state.sticky_guidelines),
-        ("knowledge", state.sticky_knowledge),
-        ("character", state.sticky_characters),
-        custom=state.sticky_custom_fragments,
-    )
+def pinned_lanes(state: ContextState, order: Iterable[str] = LANE_ORDER) -> tuple[Lane, ...]:
+    """Everything pinned: built-in types in `order`, then custom ones (spec, section 2.3)."""
+    fragments = {
+        "guideline": state.sticky_guidelines,
+        "knowledge": state.sticky_knowledge,
+        "character": state.sticky_characters,
+    }
+    return lanes(*((kind, fragments[kind]) for kind in order), custom=state.sticky_custom_fragments)
+
+
+def recent_lanes(state: ContextState, order: Iterable[str] = LANE_ORDER) -> tuple[Lane, ...]:
+    """What the recent prose brought in and is not pinned; guidelines are never among it."""
+    fragments = {"knowledge": state.recent_knowledge, "character": state.recent_characters}
+    return lanes(*((kind, fragments.get(kind, ())) for kind in order), custom=state.recent_custom_fragments)
+
+
+def catalog_lanes(state: ContextState, order: Iterable[str] = LANE_ORDER) -> tuple[Lane, ...]:
+    """Everything else."""
+    fragments = {
+        "guideline": state.guideline_catalog,
+        "knowledge": state.knowledge_catalog,
+        "character": state.character_catalog,
+    }
+    return lanes(*((kind, fragments[kind]) for kind in order), custom=state.custom_fragment_catalogs)
+
+
+def merged_lanes(
+    state: ContextState, tiers: Iterable[Iterable[Lane]], order: Iterable[str] = LANE_ORDER
+) -> tuple[Lane, ...]:
+    """One lane a type, its fragments tier after tier: built-in types in `order`, then custom ones."""
+    labels: dict[str, str] = {}
+    fragments: dict[str, list[Fragment]] = {}
+    for lane in (lane for tier in tiers for lane in tier):
+        labels[lane.type] = lane.label
+        fragments.setdefault(lane.type, []).extend(lane.fragments)
+    kinds = (*order, *(custom.type for custom in state.story.settings.custom_types))
+    return tuple(Lane(kind, labels[kind], tuple(fragments[kind])) for kind in kinds if kind in fragments)
+
+
+def without(given: Iterable[Lane], fragment: Fragment | None) -> tuple[Lane, ...]:
+    """The lanes without one fragment."""
+    if fragment is None:
+        return tuple(given)
+    kept = (Lane(lane.type, lane.label, tuple(f for f in lane.fragments if f.id != fragment.id)) for lane in given)
+    return tuple(lane for lane in kept if lane.fragments)
 
 
 def placed(given: Iterable[Lane], placement: str) -> tuple[Lane, ...]:
@@ -87,16 +145,81 @@ def full_section(heading: str, intro: str, given: Iterable[Lane], render: Callab
     return join_parts(f"## {heading}", intro, *groups)
 
 
-def catalog_section(heading: str, given: Iterable[Lane], enabled_tools: Iterable[str]) -> str:
-    """A block of catalog rows. The tool that reads their texts is named only where the agent has it."""
-    hint = f" {CATALOG_READ_HINT}" if READ_TOOL in enabled_tools else ""
-    groups = (row_group(lane.label, map(catalog_row, lane.fragments)) for lane in given)
-    return join_parts(f"## {heading}", CATALOG_INTRO + hint, *groups)
+def catalog_section(
+    heading: str,
+    given: Iterable[Lane],
+    enabled_tools: Iterable[str],
+    hint: str = CATALOG_READ_HINT,
+    notes: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """A block of catalog rows, with a note behind the name of each fragment that `notes` has one for by its id.
+
+    `hint` names the tool that reads the texts, so it stands only where the agent has that tool.
+    """
+
+    def row(fragment: Fragment) -> str:
+        return catalog_row(fragment, notes.get(fragment.id, ""))
+
+    groups = (row_group(lane.label, map(row, lane.fragments)) for lane in given)
+    return join_parts(f"## {heading}", catalog_intro(enabled_tools, hint), *groups)
+
+
+def catalog_intro(enabled_tools: Iterable[str], hint: str = CATALOG_READ_HINT) -> str:
+    """The line that explains the rows."""
+    return f"{CATALOG_INTRO} {hint}" if READ_TOOL in enabled_tools else CATALOG_INTRO
+
+
+def story_info(state: ContextState, *, summary: bool = False) -> str:
+    """The only heading of the first level: the story's name, its description, and its summary if it has one."""
+    parts = [f"# {state.story.name}", state.story.description]
+    if summary and not is_blank(state.story.summary):
+        parts.append(summary_section(state))
+    return join_parts(*parts)
+
+
+def summary_section(state: ContextState, level: str = "##", *, shown: bool = True) -> str:
+    """The story's summary, or a line that stands for it while there is none, or where it is not to be shown."""
+    text = state.story.summary if shown and not is_blank(state.story.summary) else SUMMARY_PLACEHOLDER
+    return join_parts(f"{level} Story Summary So Far", text)
+
+
+def librarian_fragments(snapshot: StorySnapshot) -> tuple[Fragment, ...]:
+    """The fragments tagged for the librarian's system message, archived ones too, as the tag index lists them."""
+    ids = dict.fromkeys(snapshot.associations.tag_index.get(LIBRARIAN_TAG, ()))
+    found = (snapshot.get(fragment_id) for fragment_id in ids)
+    return tuple(fragment for fragment in found if fragment is not None)
+
+
+def system_section(fragments: Iterable[Fragment]) -> str:
+    """The fragments tagged for the librarian, one after another."""
+    sheets = (join_parts(f"### {fragment.name}", fragment.content) for fragment in fragments)
+    return join_parts("## System Prompt Fragments", *sheets)
+
+
+def prose_rows(prose: Iterable[Fragment]) -> str:
+    """A passage a row: its summary if the librarian made one, else its text, cut where it is long (spec, 4.4)."""
+    return "\n".join(map(_prose_row, prose))
+
+
+def _prose_row(passage: Fragment) -> str:
+    notes = passage.meta.get("_librarian")
+    summary = notes.get("summary") if isinstance(notes, dict) else None
+    if isinstance(summary, str) and not is_blank(summary):
+        return f"- {passage.id}: {summary}"
+    if utf16_length(passage.content) < SHORT_PROSE:
+        return f"- {passage.id}: \n{passage.content}"
+    excerpt = cut(passage.content, PROSE_EXCERPT).replace("\n", " ")
+    return f"- {passage.id}: {excerpt}{TRUNCATED}"
 
 
 def prose_section(prose: Iterable[Fragment]) -> str:
     """Recent prose as continuous manuscript text, with an end mark."""
     return join_parts("## Recent Prose", *(item.content for item in prose), "## End of Recent Prose")
+
+
+def identified_prose(prose: Iterable[Fragment]) -> str:
+    """Recent prose passage by passage with their ids, for agents that edit it; it has no end mark."""
+    return join_parts("## Recent Prose", *(join_parts(f"### {item.name} ({item.id})", item.content) for item in prose))
 
 
 def new_story_section() -> str:

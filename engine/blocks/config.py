@@ -5,8 +5,8 @@ Source: seed, "Block Configuration"; spec, sections 1.9 and 8.1. Unknown keys ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -59,6 +59,27 @@ class BlockOverride(_Model):
     customContent: Annotated[str | None, AfterValidator(_not_null)] = None
 
 
+RENAMED_TOOLS: Final[Mapping[str, str]] = {
+    "getFragment": "readFragments",
+    "searchFragments": "findFragments",
+    "getStorySummary": "readStorySummary",
+    **dict.fromkeys(("updateStorySummary", "createFragment", "updateFragment", "editFragment"), "editFragments"),
+    **dict.fromkeys(("deleteFragment", "suggestFragment", "suggestEdit", "applyProposedChanges"), "editFragments"),
+    "proposeProseChanges": "editProse",
+    **dict.fromkeys(("updateSummary", "reportMentions", "reportContradictions", "reportTimeline"), "reportAnalysis"),
+    "suggestDirections": "proposeDirections",
+    "askQuestions": "askClarifyingQuestions",
+    **dict.fromkeys(("reanalyzeFragment", "optimizeCharacter"), "invokeAgent"),
+    "inspectGeneration": "inspectRun",
+}
+"""Tools that older configs call by another name (spec, section 8.1)."""
+
+
+def current_tools(names: Iterable[str]) -> tuple[str, ...]:
+    """Tool names as they are called now, each once, in the order first named."""
+    return tuple(dict.fromkeys(RENAMED_TOOLS.get(name, name) for name in names))
+
+
 class BlockConfig(_Model):
     """Everything configured for one agent. The empty config changes nothing."""
 
@@ -67,6 +88,11 @@ class BlockConfig(_Model):
     blockOrder: tuple[str, ...] = Field(default=(), strict=False)
     disabledTools: tuple[str, ...] = Field(default=(), strict=False)
     disableAutoAnalysis: bool = False
+
+    @property
+    def disabled_tools(self) -> tuple[str, ...]:
+        """The tools that are off, by the names they have now; the file keeps the old ones until tools are edited."""
+        return current_tools(self.disabledTools)
 
     def custom(self, block_id: str) -> CustomBlock | None:
         """The first custom block with this id, or None."""

@@ -187,9 +187,12 @@ def reset_agent(config: BlockConfig) -> BlockConfig:
 
 
 def set_tool(config: BlockConfig, tool: str, enabled: bool) -> BlockConfig:
-    """Switch one tool of the agent on or off."""
-    tools = tuple(name for name in config.disabledTools if name != tool)
-    return config.model_copy(update={"disabledTools": tools if enabled else (*tools, tool)})
+    """Switch one tool of the agent on or off; tools that the list calls by an older name get the one they have now."""
+    disabled = config.disabled_tools
+    if enabled != (tool in disabled):
+        return config
+    tools = tuple(name for name in disabled if name != tool) if enabled else (*disabled, tool)
+    return config.model_copy(update={"disabledTools": tools})
 
 
 def _ids(rows: Iterable[Row], role: Role) -> list[str]:

@@ -2,7 +2,7 @@
 
 from engine.context.build import build_context
 from engine.context.reference import resolver
-from engine.context.script import ScriptField, ScriptFunction, script_fields
+from engine.context.script import ScriptField, ScriptFunction, fragment_list, script_fields
 from engine.context.state import ChapterSummary, ContextOptions, ContextState, FragmentGroup
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "ScriptField",
     "ScriptFunction",
     "build_context",
+    "fragment_list",
     "resolver",
     "script_fields",
 ]

@@ -40,7 +40,7 @@ def script_fields(
     """
 
     def fragments(items: Sequence[Fragment]) -> ScriptField:
-        return _lazy(lambda: _chunks(map(json_text, items)))
+        return _lazy(lambda: fragment_list(items))
 
     def groups(items: Sequence[FragmentGroup]) -> ScriptField:
         return _lazy(lambda: _chunks(map(_group_text, items)))
@@ -104,6 +104,11 @@ def _functions(snapshot: StorySnapshot) -> dict[str, ScriptFunction]:
         "getFragmentByTag": get_fragment_by_tag,
         "getFragmentsByTag": get_fragments_by_tag,
     }
+
+
+def fragment_list(fragments: Iterable[Fragment]) -> Sequence[str]:
+    """The fragments as a field holds them: the JSON texts of lists that make one list together."""
+    return _chunks(map(json_text, fragments))
 
 
 def _lazy(make: Callable[[], Sequence[str]]) -> ScriptField:

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from engine.lazy import names_of
 
 if TYPE_CHECKING:
-    from engine.document.document import Change, Document, Pending
+    from engine.document.document import Change, Document, Pending, read_config
     from engine.document.journal import Journal
     from engine.document.merge import merge_configs
     from engine.document.state import SaveState
 
-__all__ = ["Change", "Document", "Journal", "Pending", "SaveState", "merge_configs"]
+__all__ = ["Change", "Document", "Journal", "Pending", "SaveState", "merge_configs", "read_config"]
 
 __getattr__ = names_of(
     __name__,
     {
-        "document": ("Change", "Document", "Pending"),
+        "document": ("Change", "Document", "Pending", "read_config"),
         "journal": ("Journal",),
         "merge": ("merge_configs",),
         "state": ("SaveState",),

@@ -69,6 +69,17 @@ class Pending:
         return self._state.bytes()
 
 
+def read_config(file: Path, data: bytes | None) -> tuple[BlockConfig, Problem | None]:
+    """The config in a file, the empty one where there is none; or the empty one and why the file is no valid config."""
+    try:
+        return (EMPTY if data is None else parse_config(disk.parse_json(data, file))), None
+    except InvalidFile as error:
+        return EMPTY, error.problem
+    except ConfigFault as fault:
+        line = disk.json_line((data or b"").decode("utf-8", "replace"), fault.path)
+        return EMPTY, Problem(fault.reason, file, dotted(fault.path), line, "repair the file or reset it")
+
+
 class Document:
     """The block config of one agent and branch.
 
@@ -414,17 +425,9 @@ class Document:
         self._saved, self.theirs, self.state = self.theirs, None, SaveState.UNSAVED
 
     def _read(self, data: bytes | None, label: str = "open") -> _State:
-        self.fault = None
-        try:
-            config = EMPTY if data is None else parse_config(disk.parse_json(data, self.file))
-        except InvalidFile as error:
-            self.fault = error.problem
-        except ConfigFault as fault:
-            line = disk.json_line((data or b"").decode("utf-8", "replace"), fault.path)
-            self.fault = Problem(fault.reason, self.file, dotted(fault.path), line, "repair the file or reset it")
+        config, self.fault = read_config(self.file, data)
         if self.fault is not None:
             self.state = SaveState.INVALID
-            config = EMPTY
         return _State(config, label, from_file=True, data=data)
 
     def _recover(self) -> None:

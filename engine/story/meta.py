@@ -51,6 +51,10 @@ class Settings:
     max_steps: int = 10
     max_output_tokens: int | None = None
     disable_thinking: bool = False
+    prewriter_reasoning: Literal["short", "normal", "extensive"] = "normal"
+    clarify_before_generate: bool = False
+    disable_librarian_directions: bool = False
+    disable_librarian_suggestions: bool = False
 
     @property
     def type_names(self) -> dict[str, str]:
@@ -138,6 +142,12 @@ class _Reader:
             max_steps=int(take("maxSteps", _is_count, 10, "a whole number above 0")),
             max_output_tokens=int(tokens) if tokens is not None else None,
             disable_thinking=take("disableThinking", _is_flag, False, "true or false"),
+            prewriter_reasoning=take(
+                "prewriterReasoning", _one_of("short", "normal", "extensive"), "normal", "a known length"
+            ),
+            clarify_before_generate=take("clarifyBeforeGenerate", _is_flag, False, "true or false"),
+            disable_librarian_directions=take("disableLibrarianDirections", _is_flag, False, "true or false"),
+            disable_librarian_suggestions=take("disableLibrarianSuggestions", _is_flag, False, "true or false"),
         )
 
     def _custom_types(self, raw: Mapping[str, Any]) -> tuple[CustomType, ...]:

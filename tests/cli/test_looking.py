@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import Workspace
+from engine.agents import agents
 from tests.cli.conftest import Run, files_of
 from tests.stories import config_file, custom_block, fragment, make_story
 
@@ -50,6 +51,32 @@ def test_agents_say_which_are_customised(run: Run, story: Path) -> None:
     assert "readFragments" in listed[WRITER]["tools"]
     assert listed["generation.prewriter"]["customised"] is False
     assert len(listed) == 9
+
+
+def test_agents_with_their_tools(run: Run, story: Path) -> None:
+    write_config(story, disabledTools=["getFragment"])
+    listed = {item["agent"]: item["tools"] for item in run("agents", "the-quay", "--tools", "--json").document}
+    states = {tool["name"]: tool["enabled"] for tool in listed[WRITER]}
+    assert states["readFragments"] is False, "off by the name it had before"
+    assert states["findFragments"] is True
+    assert len(listed["librarian.analyze"]) == 10
+    assert all(tool["description"].endswith(".") for tools in listed.values() for tool in tools)
+    told = run("agents", "the-quay", "--tools").out.decode()
+    assert any(line.split()[:3] == [WRITER, "readFragments", "off"] for line in told.splitlines())
+    config_file(story).write_text("{", "utf-8")
+    listed = {item["agent"]: item["tools"] for item in run("agents", "the-quay", "--tools", "--json").document}
+    assert {tool["enabled"] for tool in listed[WRITER]} == {None}
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in agents()])
+def test_every_agent_is_listed_and_compiled(run: Run, story: Path, agent: str) -> None:
+    rows = run("blocks", "the-quay", agent, "--json").document
+    prompt = run("compile", "the-quay", agent, "--input", "Go on.", "--json").document
+    sent = [row["id"] for row in rows if row["tokens"] is not None]
+    assert [block["id"] for block in prompt["blocks"] if block["id"] != "author-input"] == sent
+    assert sent[0] == "instructions"
+    assert prompt["messages"][0]["role"] == "system"
+    assert not prompt["warnings"]
 
 
 def test_blocks_are_the_rows_of_the_editor(run: Run, data: Path, story: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,6 @@ def test_assembling_is_pure_and_spans_cover_what_is_sent(story: Path, config: Bl
     base = base_of(story, "Go on.")
     results = {block.content: ScriptResult(text=f"«{block.content}»") for block in config.customBlocks}
     before = dict(results)
-    base = replace(base, disabled_tools=config.disabledTools)
     prompt = assemble(base, config, results)
     assert assemble(base, config, results) == prompt
     assert assemble(base_of(story, "Go on."), config, results).messages == prompt.messages

@@ -62,7 +62,6 @@ def test_stories_and_agents(data: Path, opened: Open) -> None:
     agents = workspace.agents(STORY)
     assert len(agents) == 9
     assert [agent.name for agent in agents if agent.customised] == [WRITER]
-    assert [agent.name for agent in agents if agent.built] == [WRITER]
 
 
 @pytest.mark.parametrize("story", ["../the-quay", "..", "", "a/b", "/etc", "a\0b", "\ud800"])
@@ -79,8 +78,6 @@ def test_what_is_not_there_is_named_with_what_is(workspace: Workspace) -> None:
     for name in ("../../evil", "generation.nobody"):
         with pytest.raises(NotFound, match=r"no agent '.*' — agents: generation\.writer"):
             workspace.document(STORY, name)
-    with pytest.raises(StonehandError, match=r"can be listed but not compiled yet"):
-        workspace.prompt(STORY, "librarian.analyze")
     prompt = workspace.prompt(STORY)
     for provider in ("gpt", "replay:gen-none", "replay:../../meta"):
         with pytest.raises((NotFound, WrongInput)):

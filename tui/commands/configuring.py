@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from engine.errors import StonehandError, WrongInput
+from engine.errors import WrongInput
 from tui.commands.frame import Group, branch_option, checked, raise_fault, read_text, with_workspace
 from tui.output import PROGRAM, message, write, write_json
 
@@ -51,11 +51,9 @@ def _reset_hint(story: str, agent: str) -> str:
     return f"repair the file, or start anew with '{PROGRAM} config {story} {agent} reset', which keeps a copy"
 
 
-def _edit(workspace: Workspace, branch: str | None, change: Callable[[Session], T], *, lists_blocks: bool = True) -> T:
-    """Make a change and save it. `lists_blocks`: it needs the agent's blocks, which not every agent has yet."""
+def _edit(workspace: Workspace, branch: str | None, change: Callable[[Session], T]) -> T:
+    """Make a change and save it."""
     story, agent, branch = _target(branch)
-    if lists_blocks and workspace.agent(agent).build is None:
-        raise StonehandError(f"the blocks of {agent} can't be listed yet, so they can't be changed")
 
     def on_valid(session: Session) -> T:
         raise_fault(session.document, _reset_hint(story, agent))
@@ -242,7 +240,7 @@ def delete(workspace: Workspace, block: str, branch: str | None, as_json: bool) 
 def tool(workspace: Workspace, name: str, state: str, branch: str | None, as_json: bool) -> None:
     """Let the agent have a tool, or not."""
     known = workspace.agent(_target(branch)[1]).tools
-    change = _edit(workspace, branch, lambda session: session.set_tool(name, state == "on", known), lists_blocks=False)
+    change = _edit(workspace, branch, lambda session: session.set_tool(name, state == "on", known))
     _report(as_json, change, id=name)
 
 

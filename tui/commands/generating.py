@@ -74,6 +74,7 @@ def generate(
     """
     from engine.runs import Run
 
+    workspace.check_generates(agent)
     prompt = workspace.prompt(story, agent, branch, read_text(author_input))
     for warning in prompt.warnings:
         warn(warning)

@@ -24,7 +24,7 @@ from tui.output import DONE, FAILED, message, one_line, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
-    from engine.workspace import Workspace
+    from engine.workspace import AgentSummary, Workspace
 
 
 @click.command(cls=Command)
@@ -65,14 +65,19 @@ def stories(workspace: Workspace, as_json: bool) -> None:
 
 @click.command("agents", cls=Command)
 @click.argument("story")
+@click.option("--tools", is_flag=True, help="Their tools, each with its state and what it is for.")
 @branch_option
 @with_workspace
-def list_agents(workspace: Workspace, story: str, branch: str | None, as_json: bool) -> None:
+def list_agents(workspace: Workspace, story: str, tools: bool, branch: str | None, as_json: bool) -> None:
     """List the agents of a story.
 
+    With --tools, what each can do: its tools, whether they are on, and what they are for. In the --json document each
+    tool is then an object instead of a name.
+
     \b
-    Example:
+    Examples:
       stonehand agents my-story
+      stonehand agents my-story --tools
     """
     found = workspace.agents(story, branch)
     for agent in found:
@@ -85,7 +90,7 @@ def list_agents(workspace: Workspace, story: str, branch: str | None, as_json: b
                     "agent": agent.name,
                     "displayName": agent.display_name,
                     "description": agent.description,
-                    "tools": list(agent.tools),
+                    "tools": _tools(workspace, story, agent, branch) if tools else list(agent.tools),
                     # What an unreadable file holds is not known.
                     "customised": None if agent.problem is not None else agent.customised,
                 }
@@ -93,16 +98,36 @@ def list_agents(workspace: Workspace, story: str, branch: str | None, as_json: b
             ]
         )
         return
+    if tools:
+        lines = [(agent.name, tool) for agent in found for tool in _tools(workspace, story, agent, branch)]
+        write(
+            table(
+                ("AGENT", "TOOL", "STATE", "DESCRIPTION"),
+                [(name, tool["name"], _TOOL_STATES[tool["enabled"]], tool["description"]) for name, tool in lines],
+            )
+        )
+        return
     rows = []
     for agent in found:
         if agent.problem is not None:
             state = "invalid"
-        elif not agent.built:
-            state = "not built"
         else:
             state = "customised" if agent.customised else "default"
         rows.append((agent.name, state, agent.description))
     write(table(("AGENT", "STATE", "DESCRIPTION"), rows))
+
+
+_TOOL_STATES = {True: "on", False: "off", None: "invalid"}
+
+
+def _tools(workspace: Workspace, story: str, agent: AgentSummary, branch: str | None) -> list[dict[str, Any]]:
+    """The tools an agent can have, in the order it declares them; which are on is not known of an unreadable config."""
+    disabled = workspace.document(story, agent.name, branch).config.disabled_tools
+    described = workspace.tool_descriptions(agent.tools)
+    return [
+        {"name": name, "description": described[name], "enabled": None if agent.problem else name not in disabled}
+        for name in agent.tools
+    ]
 
 
 @click.command("blocks", cls=Command)

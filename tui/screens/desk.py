@@ -446,6 +446,12 @@ class DeskScreen(BlockActions):
     def action_generate(self) -> None:
         from tui.screens.passage import PassageScreen
 
+        if self.session is not None:
+            try:
+                self.workspace.check_generates(self.session.agent)
+            except StonehandError as error:
+                self.say(str(error), warning=True)
+                return
         self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
 
     async def _go(self, screen: Callable[[Session], Screen[None]]) -> None:
@@ -603,9 +609,7 @@ class DeskScreen(BlockActions):
 
     def _choose_agent(self, agent: AgentSummary) -> None:
         story = self._story
-        if not agent.built:
-            self.say(f"{agent.display_name} can't be opened yet. {agent.description}", warning=True)
-        elif story is not None:
+        if story is not None:
             branch = self.session.branch if self.session is not None else None
             self.begin(lambda: self._open_agent(story, branch, agent.name), "open", exclusive=True)
             self.action_blocks()

@@ -41,7 +41,6 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "agent-list--group",
         "agent-list--open",
-        "agent-list--unbuilt",
         "agent-list--cursor",
         "agent-list--mark",
     }
@@ -50,7 +49,6 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
     | :- | :- |
     | `agent-list--group` | A group's heading. |
     | `agent-list--open` | The open agent. |
-    | `agent-list--unbuilt` | An agent that can't be opened yet. |
     | `agent-list--cursor` | The row under the cursor while the list has the focus. |
     | `agent-list--mark` | The mark of a customised or faulty agent. |
     """
@@ -62,7 +60,6 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
 
         & > .agent-list--group { color: $text-muted; text-style: bold; }
         & > .agent-list--open { color: $text-primary; text-style: bold; }
-        & > .agent-list--unbuilt { color: $text-disabled; text-style: dim; }
         & > .agent-list--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
         & > .agent-list--mark { color: $text-warning; }
     }
@@ -149,9 +146,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
             style = self.get_component_rich_style("agent-list--group")
             return Strip([Segment(fit(f" {line}", width), style)], width)
         style = self.rich_style
-        if not line.built:
-            style = self.get_component_rich_style("agent-list--unbuilt")
-        elif line.name == self.open_name:
+        if line.name == self.open_name:
             style = self.get_component_rich_style("agent-list--open")
         mark, mark_style = " ", style
         if line.problem is not None or line.customised:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.agents import AgentInput, agent, sections
+from engine.agents import AgentInput, Sources, agent, sections
 from engine.agents.generation import BRIEF_PLACEHOLDER, unlabelled
 from engine.blocks import ContextBlock
 from engine.context import build_context
@@ -21,7 +21,6 @@ def given(story: StoryBuilder, author_input: str = "Let the storm arrive.") -> A
 
 
 def blocks(made: AgentInput) -> dict[str, ContextBlock]:
-    assert WRITER.build is not None
     return {block.id: block for block in WRITER.build(made)}
 
 
@@ -102,9 +101,9 @@ def test_prewriter_mode_has_a_set_of_its_own(story: StoryBuilder) -> None:
         ("writing-brief", "user", 200),
     ]
     assert found["writing-brief"].content == f"## Writing Brief\n\n{BRIEF_PLACEHOLDER}"
-    briefed = blocks(replace(made, brief="# Writing Brief\n\nThe storm comes."))["writing-brief"]
+    briefed = blocks(replace(made, sources=Sources(brief="# Writing Brief\n\nThe storm comes.")))["writing-brief"]
     assert briefed.content == "## Writing Brief\n\nThe storm comes."
-    slots = [slot.id for slot in WRITER.slots_for(made)]
+    slots = [slot.id for slot in WRITER.slots(made)]
     assert slots == ["instructions", "tools", "prose-recent", "new-story", "writing-brief"]
     story.meta()
     assert found["instructions"].content != blocks(given(story))["instructions"].content
@@ -127,8 +126,8 @@ def test_a_models_own_title_is_left_out(brief: str, text: str) -> None:
 
 
 def test_reasons_say_what_is_missing(story: StoryBuilder) -> None:
-    reasons = {slot.id: slot.reason for slot in WRITER.slots_for(given(story))}
+    reasons = {slot.id: slot.reason for slot in WRITER.slots(given(story))}
     assert "off" in reasons["chapter-summaries"]
     story.meta({"enableHierarchicalSummary": True})
-    reasons = {slot.id: slot.reason for slot in WRITER.slots_for(given(story))}
+    reasons = {slot.id: slot.reason for slot in WRITER.slots(given(story))}
     assert "marker" in reasons["chapter-summaries"]

@@ -26,16 +26,28 @@ async def test_all_agents_are_listed(editor: Open) -> None:
         assert ed.shows("› Writer")
 
 
-async def test_an_agent_that_is_not_built_says_so(editor: Open) -> None:
+async def test_every_agent_can_be_opened_and_read(editor: Open) -> None:
     async with editor() as ed:
-        unbuilt = [agent for agent in agents() if agent.build is None]
-        await ed.press("1")
-        for agent in unbuilt:
-            await ed.press("home", *["j"] * [a.name for a in agents()].index(agent.name), "enter")
-            assert f"{agent.display_name} can't be opened yet" in ed.said
-        assert ed.session.agent == "generation.writer"
-        await ed.press("escape")
-        assert ed.focus == "blocks"
+        for place, agent in enumerate(agents()):
+            await ed.press("1", "home", *["j"] * place, "enter")
+            await ed.until(lambda name=agent.name: ed.session.agent == name, agent.name)
+            await ed.listed()
+            assert "instructions" in ed.listed_names()
+            await ed.press("p")
+            await ed.until(lambda: type(ed.app.screen).__name__ == "PromptScreen")
+            await ed.until(lambda: ed.shows("[@block=instructions]"), "the compiled prompt")
+            await ed.press("escape")
+            await ed.until(lambda: ed.app.screen is ed.desk)
+
+
+async def test_only_the_writer_generates(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("1", "home", "j", "enter")
+        await ed.until(lambda: ed.session.agent == "generation.prewriter")
+        await ed.listed()
+        await ed.press("g")
+        await ed.until(lambda: "can't be run yet" in ed.said)
+        assert ed.app.screen is ed.desk
 
 
 async def test_an_agent_can_be_opened_again(editor: Open) -> None:

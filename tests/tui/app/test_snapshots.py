@@ -66,8 +66,6 @@ async def test_block_list(editor: Open, snapshots: Snapshots) -> None:
         await snapshots.check(ed, "desk/filter-without-match")
         await ed.press("escape", "1")
         await snapshots.check(ed, "desk/agents")
-        await ed.press("j", "enter")
-        await snapshots.check(ed, "desk/agent-not-built", said=True)
 
 
 async def test_inspector(editor: Open, snapshots: Snapshots) -> None:
