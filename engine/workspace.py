@@ -211,12 +211,17 @@ class Workspace:
         saved = disk.read_json(document.file)
         return dump_config(EMPTY) if saved is None else saved
 
-    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session:
-        """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`."""
+    def session(
+        self, story_id: str, agent_name: str, branch: str | None = None, *, model: str | None = None
+    ) -> Session:
+        """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`.
+
+        `model` is the id of the model it would ask, if that is known.
+        """
         branch_id = self.story(story_id).branch(branch).id
 
         def build(author_input: str, config: BlockConfig) -> Base:
-            return self.base(story_id, agent_name, branch_id, author_input, config)
+            return self.base(story_id, agent_name, branch_id, author_input, config, model=model)
 
         document = self.document(story_id, agent_name, branch_id)
         return Session(story_id, branch_id, agent(agent_name).name, document, build, self.evaluate)
@@ -409,10 +414,16 @@ class Workspace:
         return {**results, **self._keep_results(base, results)}
 
     def prompt(
-        self, story_id: str, agent_name: str = WRITER, branch: str | None = None, author_input: str = ""
+        self,
+        story_id: str,
+        agent_name: str = WRITER,
+        branch: str | None = None,
+        author_input: str = "",
+        *,
+        model: str | None = None,
     ) -> Prompt:
         """The compiled prompt, exactly as it would be sent. Raises `StonehandError` where it can't be built."""
-        session = self.session(story_id, agent_name, branch)
+        session = self.session(story_id, agent_name, branch, model=model)
         session.author_input = author_input
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)
@@ -534,7 +545,8 @@ class Workspace:
     def doctor(self, story_id: str | None = None) -> list[Problem]:
         """Everything found wrong in the data folder or one story; reads only."""
         folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
-        return [problem for folder in folders for problem in examine(folder)]
+        found = [problem for folder in folders for problem in examine(folder)]
+        return found if story_id is not None else [*self._instructions.problems(), *found]
 
     # -- watching and closing
 

@@ -64,7 +64,7 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
         if not isinstance(raw.get(key), str) or not raw[key]:
             raise wrong("is missing" if raw.get(key) in (None, "") else "is not a text", key)
     priority: Any = raw.get("priority", DEFAULT_PRIORITY)
-    if isinstance(priority, bool) or not isinstance(priority, int | float) or priority != int(priority):
+    if isinstance(priority, bool) or not isinstance(priority, int | float) or priority % 1:
         raise wrong("is not a whole number", "priority")
     texts = raw.get("instructions")
     if not isinstance(texts, dict):
@@ -127,3 +127,7 @@ class InstructionSets:
                 problems = (*self._files.problems, *found.problems)
                 self._known[model] = Instructions(found.texts, problems) if problems else found
             return self._known[model]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the sets, patterns that can't be matched among it."""
+        return self.for_model("").problems

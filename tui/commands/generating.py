@@ -75,7 +75,7 @@ def generate(
     from engine.runs import Run
 
     workspace.check_generates(agent)
-    prompt = workspace.prompt(story, agent, branch, read_text(author_input))
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None)
     for warning in prompt.warnings:
         warn(warning)
     if max_tokens is None:

@@ -191,10 +191,17 @@ def _row_document(row: Row) -> dict[str, Any]:
 @click.argument("story")
 @click.argument("agent", default=WRITER)
 @click.option("--input", "author_input", metavar="TEXT", default="", help=INPUT_HELP)
+@click.option("--model", metavar="M", help="With the instructions that instruction-sets/ has for this model.")
 @branch_option
 @with_workspace
 def compile_prompt(
-    workspace: Workspace, story: str, agent: str, author_input: str, branch: str | None, as_json: bool
+    workspace: Workspace,
+    story: str,
+    agent: str,
+    author_input: str,
+    model: str | None,
+    branch: str | None,
+    as_json: bool,
 ) -> None:
     """Print the compiled prompt, as it is sent.
 
@@ -207,7 +214,7 @@ def compile_prompt(
       diff <(stonehand compile my-story) <(stonehand compile my-story --branch br-tokumi)
       stonehand compile my-story --json | jq .tokens.total
     """
-    prompt = workspace.prompt(story, agent, branch, read_text(author_input))
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model)
     for warning in prompt.warnings:
         warn(warning)
     if not as_json:

@@ -134,3 +134,13 @@ def test_tools() -> None:
     off = edits.set_tool(EMPTY, "readFragments", False)
     assert off.disabledTools == ("readFragments",)
     assert edits.set_tool(off, "readFragments", True).disabledTools == ()
+    assert edits.set_tool(off, "readFragments", False) is off
+
+
+def test_tools_by_older_names_are_rewritten_when_tools_are_edited_and_not_before() -> None:
+    old = parse_config({"disabledTools": ["getFragment", "deleteFragment", "createFragment", "mine", "getFragment"]})
+    assert old.disabled_tools == ("readFragments", "editFragments", "mine")
+    assert edits.set_enabled(old, "tools", False).disabledTools == old.disabledTools
+    assert edits.set_tool(old, "findFragments", True) is old
+    assert edits.set_tool(old, "findFragments", False).disabledTools == (*old.disabled_tools, "findFragments")
+    assert edits.set_tool(old, "editFragments", True).disabledTools == ("readFragments", "mine")
