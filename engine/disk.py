@@ -254,25 +254,30 @@ def _reason(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def write_atomic(path: Path, data: bytes, *, expected: bytes | EllipsisType | None = ...) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, expected: bytes | EllipsisType | None = ..., mode: int | None = None
+) -> None:
     """Replace a file by `data` in one step, making its folder if need be.
 
     A crash at any moment leaves the old file or the new one. The file is compared with `expected` (None:
     there must be none; left out: not compared) just before it is replaced; when they differ `Conflict` is
-    raised and nothing is overwritten. The permissions of an existing file are kept, and a link stays a
-    link. Raises `StonehandError` when it can't be written.
+    raised and nothing is overwritten. The file gets the permissions `mode`; left out, those of an existing
+    file are kept. A link stays a link. Raises `StonehandError` when it can't be written.
     """
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     temp = target.with_name(_temp_name(target.name))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666 if mode is None else mode)
     except OSError as error:
         raise StonehandError(f"can't be written: {_reason(error)}", file=path) from None
     try:
         try:
             _write(handle, data)
-            _keep_mode(handle, target)
+            if mode is None:
+                _keep_mode(handle, target)
+            elif os.name == "posix":
+                os.fchmod(handle, mode)  # whatever the umask took away
             _sync(handle)
         finally:
             os.close(handle)

@@ -15,6 +15,7 @@ from engine.errors import NotFound, StonehandError
 APP = "stonehand"
 DATA_VARIABLE = "STONEHAND_DATA"
 STATE_VARIABLE = "STONEHAND_STATE"
+CONFIG_VARIABLE = "STONEHAND_CONFIG"
 
 
 def sample_library() -> Path:
@@ -28,6 +29,12 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where unsaved edits and logs of the program itself are kept."""
     given = environ.get(STATE_VARIABLE)
     return Path(given) if given else Path(platformdirs.user_state_dir(APP, appauthor=False))
+
+
+def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own settings are: providers and keys of the keyboard."""
+    given = environ.get(CONFIG_VARIABLE)
+    return Path(given) if given else Path(platformdirs.user_config_dir(APP, appauthor=False))
 
 
 def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here: Path | None = None) -> Path:

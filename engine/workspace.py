@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
-from typing import Any, TypeVar
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from engine import disk
-from engine.agents import WRITER, AgentDefinition, Sources, agent, agents, instruction_sets
+from engine.agents import WRITER, AgentDefinition, Sources, agent, agents, checked_role, instruction_sets
 from engine.agents.instruction_sets import InstructionSets
 from engine.agents.sources import NO_SOURCES
 from engine.agents.tools import describe
@@ -25,7 +26,8 @@ from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
-from engine.library import state_folder
+from engine.library import config_folder, state_folder
+from engine.models.providers import REHEARSAL as REHEARSAL
 from engine.models.wire.base import Wire
 from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
@@ -38,7 +40,12 @@ from engine.session import Loaded, Session
 from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
-REHEARSAL = "rehearsal"
+if TYPE_CHECKING:
+    from engine.models.choice import ModelChange
+    from engine.models.provider_files import ProviderFiles
+    from engine.models.providers import Providers
+    from engine.models.resolution import Resolution
+
 KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
 KEPT_RESULTS = 200
@@ -136,6 +143,7 @@ class Workspace:
         self._scripts: ScriptEngine | None = None
         self._instructions = InstructionSets(data / instruction_sets.FOLDER, self._match)
         self._lock = threading.RLock()
+        self._provider_files: ProviderFiles | None = None
         self._folders: dict[str, StoryFolder] = {}
         self._documents: dict[tuple[str, str, str], Document] = {}
         self._writer_configs: dict[Path, disk.FileCache[tuple[BlockConfig, Problem | None]]] = {}
@@ -469,6 +477,55 @@ class Workspace:
 
         future.add_done_callback(keep)
         return PreviewJob(base, body, future)
+
+    # -- models
+
+    @property
+    def provider_files(self) -> ProviderFiles:
+        """The files that providers are defined in: to add one to the user's own, or take one out."""
+        from engine.models.provider_files import ProviderFiles
+
+        with self._lock:
+            if self._provider_files is None:
+                self._provider_files = ProviderFiles(self.data, config_folder())
+            return self._provider_files
+
+    def model_providers(self) -> Providers:
+        """Every provider a story can name, with what is wrong with their files; not those of `wire`."""
+        return self.provider_files.load()
+
+    def resolve(self, story_id: str, role: str) -> Resolution:
+        """What an agent, or a role such as `librarian`, is run with, in every branch. Raises `NotFound`."""
+        from engine.models.choice import resolve_in
+
+        return resolve_in(self.story(story_id), self.model_providers(), checked_role(role))
+
+    def set_model(
+        self,
+        story_id: str,
+        role: str,
+        *,
+        provider: str | EllipsisType | None = ...,
+        model: str | EllipsisType | None = ...,
+        temperature: float | EllipsisType | None = ...,
+    ) -> ModelChange | None:
+        """Choose what an agent or role is run with: None inherits again, what is left out stays (see `choice`)."""
+        from engine.models.choice import choose
+
+        folder, providers, role = self.story(story_id), self.model_providers(), checked_role(role)
+        return choose(folder, providers, role, provider=provider, model=model, temperature=temperature)
+
+    def clear_model(self, story_id: str, role: str) -> ModelChange | None:
+        """Have an agent or role inherit everything again; None when it did already."""
+        from engine.models.choice import clear
+
+        return clear(self.story(story_id), checked_role(role))
+
+    def undo_model(self, change: ModelChange) -> ModelChange:
+        """Take back what one of the two above changed; returns what does it again. Raises `Conflict`."""
+        from engine.models.choice import undo_choice
+
+        return undo_choice(self.story(change.story), change)
 
     # -- generating
 

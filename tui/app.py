@@ -10,12 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from engine.errors import StonehandError
-from engine.library import APP
+from engine.library import config_folder
 from tui.actions import ACTIONS, Action, Keymap, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
@@ -190,7 +189,7 @@ def load_keymap(folder: Path | None = None) -> Keymap:
     """The user's keys: `keys.toml` in the config folder, lines of `action-id = "key,key"`."""
     import tomllib
 
-    folder = folder or Path(platformdirs.user_config_dir(APP, appauthor=False))
+    folder = folder or config_folder()
     try:
         chosen = tomllib.loads((folder / "keys.toml").read_text("utf-8"))
     except FileNotFoundError:

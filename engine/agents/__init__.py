@@ -1,7 +1,7 @@
 """The agents: who there is, and the default blocks each is sent. One module a family."""
 
 from engine.agents.definition import WRITER, AgentDefinition, AgentInput
-from engine.agents.registry import agent, agents
+from engine.agents.registry import agent, agents, checked_role
 from engine.agents.sources import Sources
 
-__all__ = ["WRITER", "AgentDefinition", "AgentInput", "Sources", "agent", "agents"]
+__all__ = ["WRITER", "AgentDefinition", "AgentInput", "Sources", "agent", "agents", "checked_role"]

@@ -49,3 +49,14 @@ def discover(path: Iterable[str]) -> dict[str, AgentDefinition]:
 @cache
 def _by_name() -> dict[str, AgentDefinition]:
     return discover(import_module(PACKAGE).__path__)
+
+
+def checked_role(name: str) -> str:
+    """`name`, when it is an agent or what several inherit a model from (`librarian`). Raises `NotFound`."""
+    roles = {".".join(parts[:count]) for parts in (key.split(".") for key in _by_name()) for count in (1, len(parts))}
+    if name not in roles:
+        shared = ", ".join(sorted(roles - _by_name().keys()))
+        raise NotFound(
+            f"there is no agent {name!r}", repair=f"agents: {', '.join(_by_name())}; shared by several: {shared}"
+        )
+    return name

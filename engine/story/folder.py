@@ -192,6 +192,13 @@ class StoryFolder:
         """Save a generation log under a new id, which is returned. Raises `StonehandError`."""
         return saving.write_log(self.writable_root(branch_id), log)
 
+    def edit_meta(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
+        """Change `meta.json`, which all branches share; see `saving.edit_meta`."""
+        try:
+            return saving.edit_meta(self.path / "meta.json", change)
+        finally:
+            self.invalidate()
+
     def trust_watch(self, watched: bool) -> None:
         """Start or stop relying on `invalidate` being called for every change: then reading looks at no file.
 

@@ -1,14 +1,17 @@
-"""Writing what a run produced: a section of prose and a generation log (spec, sections 1.2, 1.10 and 10.6)."""
+"""Writing what a run produced, a section of prose and a generation log, and changes to a story's meta.
+
+Source: spec, sections 1.2, 1.4, 1.10 and 10.6.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from engine.disk import dump_json, lock, read_bytes, remove_file, write_atomic
-from engine.errors import Conflict, StonehandError
+from engine.disk import dump_json, lock, parse_json, read_bytes, remove_file, write_atomic
+from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.story.branches import now_iso
 from engine.story.chain import ChainEntry, ProseChain, parse_chain
 from engine.story.fragment import Fragment, fragment_of
@@ -59,6 +62,28 @@ def write_log(root: Path, log: Mapping[str, Any]) -> str:
         else:
             return log_id
     raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=logs)
+
+
+def edit_meta(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
+    """Write what `change` makes of the document in `meta.json`, unknown keys included; False when it changed nothing.
+
+    `change` must not touch the document it is given. Raises `NotFound` without a file, `InvalidFile` for one that holds
+    no object, `Conflict` when another program writes it meanwhile, and whatever `change` raises.
+    """
+    with lock(file):
+        found = read_bytes(file)
+        if found is None:
+            raise NotFound("the story is gone: there is no meta.json", file=file)
+        document = parse_json(found, file)
+        if not isinstance(document, dict):
+            raise InvalidFile("is not a story: a JSON object was expected", file=file, line=1)
+        changed = change(document)
+        if changed == document:
+            return False
+        if "updatedAt" in document:
+            changed = {**changed, "updatedAt": now_iso()}
+        write_atomic(file, dump_json(changed), expected=found)
+        return True
 
 
 def _write_fragment(

@@ -42,6 +42,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "stories").mkdir(parents=True)
     monkeypatch.setenv("STONEHAND_DATA", str(folder))
     monkeypatch.setenv("STONEHAND_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
     return folder
 
 

@@ -17,9 +17,10 @@ STORY = "the-quay"
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state folder, for locks too."""
+    """The state folder, for locks too; the user's own settings lie beside it."""
     folder = tmp_path / "state"
     monkeypatch.setenv("STONEHAND_STATE", str(folder))
+    monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
     return folder
 
 

@@ -1,0 +1,165 @@
+"""Choosing provider, model and temperature for an agent: what is written to a story's `meta.json`, and taking it back.
+
+Written as the reference does, in `settings.modelOverrides` under the agent's name (spec context-blocks, section 12.2):
+another provider drops the model and temperature chosen before, and choosing a model also chooses the provider it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import EllipsisType
+from typing import Any, Final
+
+from engine.disk import json_line, read_bytes
+from engine.errors import Conflict, InvalidFile, WrongInput
+from engine.models.providers import Providers, field_name, is_temperature
+from engine.models.resolution import OVERRIDES, SETTINGS, Resolution, resolve, spellings
+from engine.story import StoryFolder
+
+META: Final = "meta.json"
+_FIELDS: Final = ("providerId", "modelId", "temperature")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """What a choice changed: `settings.modelOverrides` before and after, None where there was none."""
+
+    story: str
+    role: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+def resolve_in(folder: StoryFolder, providers: Providers, role: str) -> Resolution:
+    """`resolve` for a story as it is on disk, whatever the branch. Raises what `StoryFolder.meta` does."""
+    file = folder.path / META
+
+    def line_of(path: tuple[str, ...]) -> int | None:
+        return json_line((read_bytes(file) or b"").decode("utf-8-sig", "replace"), path)
+
+    return resolve(folder.meta(), providers, role, file=file, line_of=line_of)
+
+
+def choose(
+    folder: StoryFolder,
+    providers: Providers,
+    role: str,
+    *,
+    provider: str | EllipsisType | None = ...,
+    model: str | EllipsisType | None = ...,
+    temperature: float | EllipsisType | None = ...,
+) -> ModelChange | None:
+    """Set what is given for an agent or role, in the story's `meta.json`; None inherits again, what is left out stays.
+
+    Returns None when nothing changed. Raises `NotFound` for a provider that is not there, `WrongInput` for a value
+    that is not acceptable, `InvalidFile` and `Conflict` as writing does; nothing is written then.
+    """
+    if isinstance(provider, str):
+        providers.find(provider)
+    if isinstance(model, str) and not model.strip():
+        raise WrongInput("the model's name is blank", repair="leave it out to inherit one")
+    if not isinstance(temperature, EllipsisType | None) and not is_temperature(temperature):
+        raise WrongInput(f"{temperature!r} is no temperature", repair="give a number from 0 to 2")
+    effective = resolve_in(folder, providers, role)
+    changed: list[ModelChange] = []
+
+    def change(document: dict[str, Any]) -> dict[str, Any]:
+        overrides = _overrides(document, folder.path / META)
+        current = _current(overrides, role)
+        entry = dict(current)
+        if not isinstance(provider, EllipsisType) and provider != entry.get("providerId"):
+            entry = {key: value for key, value in entry.items() if key not in _FIELDS}
+            entry["providerId"] = provider
+        if not isinstance(model, EllipsisType):
+            entry["modelId"] = model
+            if model is not None and entry.get("providerId") is None and provider is not None and effective.configured:
+                entry["providerId"] = effective.provider.id
+        if not isinstance(temperature, EllipsisType):
+            entry["temperature"] = temperature
+        # An absent field means the same as null, which the reference may have written: only what is chosen is put down.
+        if {**dict.fromkeys(_FIELDS), **entry} == {**dict.fromkeys(_FIELDS), **current}:
+            return document
+        entry = {key: value for key, value in entry.items() if key not in _FIELDS or value is not None}
+        after = _with_entry(overrides or {}, role, entry)
+        changed.append(ModelChange(folder.id, role, overrides, after))
+        return _with_overrides(document, after)
+
+    return changed[-1] if folder.edit_meta(change) else None
+
+
+def clear(folder: StoryFolder, role: str) -> ModelChange | None:
+    """Have an agent or role inherit everything again: its entry goes, unknown keys in it too. None: there was none."""
+    changed: list[ModelChange] = []
+
+    def change(document: dict[str, Any]) -> dict[str, Any]:
+        overrides = _overrides(document, folder.path / META)
+        if overrides is None or not any(key in overrides for key in spellings(role)):
+            return document
+        after = _with_entry(overrides, role, {})
+        changed.append(ModelChange(folder.id, role, overrides, after))
+        return _with_overrides(document, after)
+
+    return changed[-1] if folder.edit_meta(change) else None
+
+
+def undo_choice(folder: StoryFolder, change: ModelChange) -> ModelChange:
+    """Take a change back; returns the change that does it again.
+
+    Raises `Conflict`, and changes nothing, when the overrides are not as the change left them.
+    """
+    file = folder.path / META
+
+    def restore(document: dict[str, Any]) -> dict[str, Any]:
+        if _overrides(document, file) != change.after:
+            raise Conflict("the models have been changed since", file=file, repair="set them anew")
+        return _with_overrides(document, change.before)
+
+    folder.edit_meta(restore)
+    return ModelChange(change.story, change.role, change.after, change.before)
+
+
+def _overrides(document: Mapping[str, Any], file: Path) -> dict[str, Any] | None:
+    settings = document.get(SETTINGS, {})
+    overrides = settings.get(OVERRIDES) if isinstance(settings, dict) else None
+    for value, path in ((settings, (SETTINGS,)), (overrides, (SETTINGS, OVERRIDES))):
+        if value is not None and not isinstance(value, dict):
+            raise InvalidFile(
+                "is not an object", file=file, field=field_name(path), repair="repair it in a text editor"
+            )
+    return overrides
+
+
+def _current(overrides: Mapping[str, Any] | None, role: str) -> dict[str, Any]:
+    for key in spellings(role):
+        entry = (overrides or {}).get(key)
+        if isinstance(entry, dict):
+            return dict(entry)
+    return {}
+
+
+def _with_entry(overrides: Mapping[str, Any], role: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The overrides with a role's entry, under its newer spelling, in the place where it was; an empty one goes.
+
+    An older spelling is taken out: the reference's code asks whichever stands first.
+    """
+    after: dict[str, Any] = {}
+    names = spellings(role)
+    for key, value in overrides.items():
+        if key not in names:
+            after[key] = value
+        elif entry:
+            after[role] = dict(entry)
+    if entry:
+        after.setdefault(role, dict(entry))
+    return after
+
+
+def _with_overrides(document: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    settings = dict(document.get(SETTINGS) or {})
+    if overrides is None:
+        settings.pop(OVERRIDES, None)
+    else:
+        settings[OVERRIDES] = overrides
+    return {**document, SETTINGS: settings}

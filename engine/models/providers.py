@@ -1,0 +1,402 @@
+"""Providers: who answers a request, with which model by default, and where their key is.
+
+They are read from two files: the data folder's `config.json`, which belongs to the reference (spec context-blocks,
+section 1.13) and is never written here, and the user's own `providers.toml`:
+
+    default = "openai"
+
+    [providers.openai]
+    preset = "openai"                  # fills in base_url
+    base_url = "https://api.openai.com/v1"
+    default_model = "gpt-5"
+    api_key_env = "OPENAI_API_KEY"     # or key = "env:OPENAI_API_KEY"
+    temperature = 0.7
+    headers = { X-Title = "Stonehand" }
+
+An entry that can't be used is reported with its field and line and left out; the others stand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeGuard
+from urllib.parse import urlsplit
+
+from engine.disk import json_line, parse_json
+from engine.errors import InvalidFile, NotFound, Problem, StonehandError
+from engine.models.secret import Secret
+
+REHEARSAL: Final = "rehearsal"
+"""The provider that is always there. It is no model: it imitates the story's own prose."""
+
+PRESETS: Final[Mapping[str, str]] = {
+    "deepseek": "https://api.deepseek.com",
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "zai": "https://api.z.ai/api/paas/v4",
+    "custom": "",
+}
+"""Base URLs of the reference's presets (spec, section 1.13)."""
+
+ENV_PREFIX: Final = "env:"
+TEMPERATURES: Final = (0.0, 2.0)
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+PathInFile = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Where a secret is: in the environment `variable` when one is named, else in the file, else nowhere."""
+
+    variable: str = ""
+    literal: Secret | None = None
+
+    def value(self, environ: Mapping[str, str] = os.environ) -> Secret | None:
+        """The secret as it is now; None where there is none, or the variable is not set."""
+        if self.variable:
+            found = environ.get(self.variable)
+            return Secret(found) if found else None
+        return self.literal
+
+
+NO_KEY: Final = Key()
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One way to a model. `file` and `field` say where it is defined; the rehearsal is in no file."""
+
+    id: str
+    name: str
+    base_url: str = dataclasses.field(repr=False)  # it may hold a password
+    default_model: str
+    preset: str = "custom"
+    key: Key = NO_KEY
+    enabled: bool = True
+    headers: Mapping[str, Key] = dataclasses.field(default_factory=dict)
+    temperature: float | None = None
+    file: Path | None = None
+    field: str = ""
+    default_model_field: str = ""
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL without a user name and password, and without a query, which may hold a key."""
+        parts = urlsplit(self.base_url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+    @property
+    def secrets(self) -> tuple[Key, ...]:
+        """Its key and the values of its headers."""
+        return (self.key, *self.headers.values())
+
+
+REHEARSAL_PROVIDER: Final = Provider(REHEARSAL, "Rehearsal (no model)", "", "", preset=REHEARSAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """All providers, the rehearsal last; the id of the default one, with the file and field that name it."""
+
+    all: tuple[Provider, ...] = (REHEARSAL_PROVIDER,)
+    default: str | None = None
+    default_file: Path | None = None
+    default_field: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    def get(self, provider_id: str) -> Provider | None:
+        """The provider of this id, or None."""
+        return next((provider for provider in self.all if provider.id == provider_id), None)
+
+    def find(self, provider_id: str) -> Provider:
+        """The provider of this id. Raises `NotFound` with the ids there are."""
+        provider = self.get(provider_id)
+        if provider is None:
+            known = ", ".join(provider.id for provider in self.all)
+            raise NotFound(f"there is no provider {provider_id!r}", repair=f"providers: {known}")
+        return provider
+
+    def merged(self, other: Providers) -> Providers:
+        """These and, behind them, those of `other` whose id is not among them; the first default there is."""
+        mine = [provider for provider in self.all if provider.id != REHEARSAL]
+        ids = {provider.id for provider in mine}
+        named = self if self.default is not None else other
+        return Providers(
+            (*mine, *(provider for provider in other.all if provider.id not in ids)),
+            named.default,
+            named.default_file,
+            named.default_field,
+            (*self.problems, *other.problems),
+        )
+
+
+def parse_config(file: Path, data: bytes | None) -> Providers:
+    """Providers of the reference's `config.json`. Nothing is raised: what is wrong is among the problems."""
+    if data is None:
+        return Providers()
+    try:
+        document = parse_json(data, file)
+    except StonehandError as error:
+        return Providers(problems=(error.problem,))
+    text = data.decode("utf-8-sig", "replace")
+    reader = _Reader(file, lambda path: json_line(text, path))
+    entries: list[tuple[PathInFile, str, Any]] = []
+    if not isinstance(document, dict):
+        reader.report((), "an object was expected, so no providers were read")
+        document = {}
+    given = document.get("providers")
+    if isinstance(given, list):
+        for index, entry in enumerate(given):
+            provider_id = entry.get("id") if isinstance(entry, dict) else None
+            if isinstance(provider_id, str) and provider_id:
+                entries.append((("providers", index), provider_id, entry))
+            else:
+                reader.report(("providers", index), "has no id, so it was left out")
+    elif given is not None:
+        reader.report(("providers",), "is not a list, so no providers were read")
+    return reader.providers(entries, _CONFIG, document.get("defaultProviderId"), ("defaultProviderId",))
+
+
+def parse_toml(data: bytes, file: Path) -> dict[str, Any]:
+    """The document in a TOML file. Raises `InvalidFile` with the line."""
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).partition(" (at line ")
+        number = place.partition(",")[0]
+        message = f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"
+        at = int(number) if number.isdecimal() else None
+        raise InvalidFile(message, file=file, line=at, repair="repair it in a text editor") from None
+
+
+def parse_own(file: Path, data: bytes | None) -> Providers:
+    """Providers of the user's `providers.toml`. Nothing is raised: what is wrong is among the problems."""
+    if data is None:
+        return Providers()
+    try:
+        document = parse_toml(data, file)
+    except StonehandError as error:
+        return Providers(problems=(error.problem,))
+    text = data.decode("utf-8-sig")
+    reader = _Reader(file, lambda path: toml_line(text, path))
+    entries: list[tuple[PathInFile, str, Any]] = []
+    given = document.get("providers")
+    if isinstance(given, dict):
+        entries = [(("providers", provider_id), provider_id, entry) for provider_id, entry in given.items()]
+    elif given is not None:
+        reader.report(("providers",), "is not a table, so no providers were read")
+    return reader.providers(entries, _OWN, document.get("default"), ("default",))
+
+
+def check_id(provider_id: str) -> str:
+    """What is wrong with an id for a new provider; the empty string when nothing is."""
+    if provider_id == REHEARSAL:
+        return "is the name of the rehearsal, which is always there"
+    if not _ID.fullmatch(provider_id):
+        return "is no id: use letters, digits, dots, dashes and underscores"
+    return ""
+
+
+def check_url(url: str) -> str:
+    """What is wrong with a base URL; the empty string when nothing is."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    return "" if good else "is not an http(s) URL"
+
+
+def check_variable(name: str) -> str:
+    """What is wrong with the name of an environment variable; the empty string when nothing is."""
+    return "" if _VARIABLE.fullmatch(name) else "is not the name of an environment variable"
+
+
+def is_temperature(value: Any) -> bool:
+    """Whether a value is a temperature that the reference accepts."""
+    low, high = TEMPERATURES
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def toml_line(text: str, path: Sequence[str | int]) -> int | None:
+    """The 1-based line of a key below `[providers.…]` headers; where it is written otherwise, the line of its table,
+    else None.
+    """
+    best: int | None = None
+    depth = -1
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+            table = _dotted(header[1])
+            found = table
+        elif entry := re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line):
+            found = (*table, *_dotted(entry[1]))
+        else:
+            continue
+        if len(found) > depth and tuple(path[: len(found)]) == found:
+            best, depth = number, len(found)
+    return best
+
+
+def _dotted(name: str) -> tuple[str, ...]:
+    parts = re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", name)
+    return tuple(part[1:-1] if part[0] in "\"'" else part for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What the two files call the same things."""
+
+    base_url: str
+    default_model: str
+    headers: str
+
+
+_CONFIG: Final = _Format("baseURL", "defaultModel", "customHeaders")
+_OWN: Final = _Format("base_url", "default_model", "headers")
+
+
+class _Reader:
+    """Takes providers out of a document and notes what is malformed, never quoting a value that may be a secret."""
+
+    def __init__(self, file: Path, line_of: Callable[[PathInFile], int | None]) -> None:
+        self._file = file
+        self._line_of = line_of
+        self._problems: list[Problem] = []
+
+    def report(self, path: PathInFile, message: str, repair: str = "") -> None:
+        self._problems.append(Problem(message, self._file, field_name(path), self._line_of(path), repair))
+
+    def providers(
+        self, entries: Sequence[tuple[PathInFile, str, Any]], form: _Format, default: Any, default_path: PathInFile
+    ) -> Providers:
+        found: dict[str, Provider] = {}
+        for path, provider_id, entry in entries:
+            if provider_id in found:
+                self.report(path, f"is a second provider {provider_id!r}, so it was left out")
+            elif provider_id == REHEARSAL:
+                self.report(path, f"{REHEARSAL} is built in, so it was left out", "give it another id")
+            elif (provider := self._provider(path, provider_id, entry, form)) is not None:
+                found[provider_id] = provider
+        if default is not None and not (isinstance(default, str) and default):
+            self.report(default_path, "is not the id of a provider, so there is no default")
+            default = None
+        named = default is not None
+        return Providers(
+            (*found.values(), REHEARSAL_PROVIDER),
+            default,
+            self._file if named else None,
+            field_name(default_path) if named else "",
+            tuple(self._problems),
+        )
+
+    def _provider(self, path: PathInFile, provider_id: str, entry: Any, form: _Format) -> Provider | None:
+        if not isinstance(entry, dict):
+            self.report(path, "is not a table of settings, so it was left out")
+            return None
+        before = len(self._problems)
+
+        def take(key: str, good: Callable[[Any], bool], default: Any, wanted: str) -> Any:
+            value = entry.get(key)
+            if value is None:
+                return default
+            if good(value):
+                return value
+            self.report((*path, key), f"is not {wanted}, so {provider_id!r} was left out")
+            return default
+
+        preset = take("preset", _is_text, "custom", "a text")
+        url = take(form.base_url, _is_text, PRESETS.get(preset, "") if form is _OWN else "", "a text")
+        model = take(form.default_model, _is_text, "", "a text")
+        if len(self._problems) == before:
+            if (fault := check_url(url)) != "":
+                fault = fault if url else "is missing"
+                self.report((*path, form.base_url), f"{fault}, so {provider_id!r} was left out")
+            if not model:
+                self.report((*path, form.default_model), f"is missing, so {provider_id!r} was left out")
+        key = self._own_key(path, provider_id, entry) if form is _OWN else self._api_key(path, provider_id, entry)
+        headers = take(form.headers, _are_headers, {}, "a table of texts")
+        temperature = take("temperature", is_temperature, None, "a number from 0 to 2")
+        provider = Provider(
+            id=provider_id,
+            name=take("name", _is_text, provider_id, "a text"),
+            base_url=url,
+            default_model=model,
+            preset=preset,
+            key=key,
+            enabled=take("enabled", lambda value: isinstance(value, bool), True, "true or false"),
+            headers={name: _reference(value, form is _OWN) for name, value in headers.items()},
+            temperature=temperature,
+            file=self._file,
+            field=field_name(path),
+            default_model_field=field_name((*path, form.default_model)),
+        )
+        return provider if len(self._problems) == before else None
+
+    def _api_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:
+        value = entry.get("apiKey")
+        if _is_text(value):
+            return Key(literal=Secret(value))
+        fault = "is missing" if value is None else "is not a text"
+        self.report((*path, "apiKey"), f"{fault}, so {provider_id!r} was left out")
+        return NO_KEY
+
+    def _own_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:
+        """A key is optional here: a server of one's own may need none."""
+        variable, key = entry.get("api_key_env"), entry.get("key")
+        if variable is not None and key is not None:
+            self.report((*path, "key"), f"there is api_key_env as well, so {provider_id!r} was left out", "keep one")
+        elif variable is not None:
+            if isinstance(variable, str) and check_variable(variable) == "":
+                return Key(variable)
+            self.report((*path, "api_key_env"), f"is no name of a variable, so {provider_id!r} was left out")
+        elif _is_text(key):
+            found = _reference(key, True)
+            if not key.startswith(ENV_PREFIX) or check_variable(found.variable) == "":
+                return found
+            self.report((*path, "key"), f"names no environment variable, so {provider_id!r} was left out")
+        elif key is not None:
+            self.report((*path, "key"), f"is not a text, so {provider_id!r} was left out")
+        return NO_KEY
+
+
+def field_name(path: Sequence[str | int]) -> str:
+    """A place in a file as it is read: `providers[0].apiKey`, `settings.modelOverrides["librarian.chat"].modelId`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif re.fullmatch(r"[\w-]+", part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text
+
+
+def _reference(text: str, references: bool) -> Key:
+    """`env:NAME` as the variable it names, in a file that has `references`; anything else as the secret itself."""
+    if references and text.startswith(ENV_PREFIX):
+        return Key(text.removeprefix(ENV_PREFIX))
+    return Key(literal=Secret(text))
+
+
+def _is_text(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_headers(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())

@@ -1,0 +1,186 @@
+"""Choosing a model: what meta.json holds afterwards, and taking it back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import disk
+from engine.errors import Conflict, InvalidFile, NotFound, WrongInput
+from engine.workspace import Workspace
+from tests.engine.conftest import STORY, WRITER
+from tests.engine.models.test_providers import entry
+from tests.stories import make_story
+
+
+@pytest.fixture
+def meta(data: Path, story: Path) -> Path:
+    """The story's meta.json, beside a config.json with the providers a (the default) and b."""
+    document = {"providers": [entry("a", defaultModel="a-model"), entry("b")], "defaultProviderId": "a"}
+    (data / "config.json").write_text(json.dumps(document), "utf-8")
+    return story / "meta.json"
+
+
+def saved(meta: Path) -> Any:
+    return json.loads(meta.read_bytes())["settings"].get("modelOverrides")
+
+
+def give(meta: Path, **settings: Any) -> bytes:
+    document = json.loads(meta.read_bytes())
+    document["settings"] = {**document["settings"], **settings}
+    meta.write_bytes(disk.dump_json(document))
+    return meta.read_bytes()
+
+
+def test_choosing_writes_the_agents_entry_and_nothing_else(workspace: Workspace, meta: Path) -> None:
+    before = json.loads(meta.read_bytes())
+    change = workspace.set_model(STORY, WRITER, provider="b", model="m", temperature=0.5)
+    after = json.loads(meta.read_bytes())
+    assert change is not None
+    assert after["settings"].pop("modelOverrides") == {WRITER: {"providerId": "b", "modelId": "m", "temperature": 0.5}}
+    assert after.pop("updatedAt") > before.pop("updatedAt")
+    assert after == before
+    found = workspace.resolve(STORY, WRITER)
+    assert (found.provider.id, found.model, found.temperature) == ("b", "m", 0.5)
+
+
+def test_unknown_keys_and_the_order_of_keys_survive(workspace: Workspace, meta: Path) -> None:
+    overrides = {"later": {"x": 1}, WRITER: {"new": [1.5], "providerId": "a"}, "librarian": {"providerId": "b"}}
+    give(meta, modelOverrides=overrides, future={"kept": True})
+    workspace.set_model(STORY, WRITER, provider="b", temperature=1)
+    assert list(saved(meta).items()) == [
+        ("later", {"x": 1}),
+        (WRITER, {"new": [1.5], "providerId": "b", "temperature": 1}),
+        ("librarian", {"providerId": "b"}),
+    ]
+    assert json.loads(meta.read_bytes())["settings"]["future"] == {"kept": True}
+
+
+def test_another_provider_drops_model_and_temperature_the_same_one_does_not(workspace: Workspace, meta: Path) -> None:
+    workspace.set_model(STORY, WRITER, provider="a", model="m", temperature=0.5)
+    assert workspace.set_model(STORY, WRITER, provider="a") is None
+    workspace.set_model(STORY, WRITER, provider="b")
+    assert saved(meta) == {WRITER: {"providerId": "b"}}
+
+
+def test_choosing_a_model_pins_the_provider_that_is_in_use(workspace: Workspace, meta: Path) -> None:
+    workspace.set_model(STORY, WRITER, model="m")
+    assert saved(meta) == {WRITER: {"modelId": "m", "providerId": "a"}}
+    workspace.set_model(STORY, "librarian.chat", provider=None, model="m")
+    assert saved(meta)["librarian.chat"] == {"modelId": "m"}, "when it is asked for, the model rides on any provider"
+
+
+def test_without_a_provider_a_model_stands_alone(workspace: Workspace, data: Path, meta: Path) -> None:
+    (data / "config.json").unlink()
+    workspace.set_model(STORY, WRITER, model="m")
+    assert saved(meta) == {WRITER: {"modelId": "m"}}
+
+
+def test_an_older_spelling_becomes_the_newer_one_in_its_place(workspace: Workspace, meta: Path) -> None:
+    give(meta, modelOverrides={"prewriter": {"providerId": "a", "x": 1}, "z": {}})
+    workspace.set_model(STORY, "generation.prewriter", temperature=0)
+    after = saved(meta)
+    assert list(after) == ["generation.prewriter", "z"]
+    assert after["generation.prewriter"] == {"providerId": "a", "x": 1, "temperature": 0}
+
+
+def test_none_inherits_again_and_an_empty_entry_goes(workspace: Workspace, meta: Path) -> None:
+    workspace.set_model(STORY, WRITER, provider="b", model="m", temperature=0.5)
+    workspace.set_model(STORY, WRITER, temperature=None)
+    assert saved(meta) == {WRITER: {"providerId": "b", "modelId": "m"}}
+    workspace.set_model(STORY, WRITER, provider=None)
+    assert saved(meta) == {}
+
+
+def test_clear(workspace: Workspace, meta: Path) -> None:
+    before = meta.read_bytes()
+    assert workspace.clear_model(STORY, WRITER) is None
+    assert meta.read_bytes() == before
+    give(meta, modelOverrides={"characterChat": {"providerId": "b"}, WRITER: {}})
+    assert workspace.clear_model(STORY, "character-chat.chat") is not None
+    assert saved(meta) == {WRITER: {}}
+
+
+def test_what_changes_nothing_writes_nothing(workspace: Workspace, meta: Path) -> None:
+    before = give(meta, modelOverrides={WRITER: {"providerId": "b", "modelId": None, "temperature": None}})
+    assert workspace.set_model(STORY, WRITER, provider="b", model=None, temperature=None) is None
+    assert workspace.set_model(STORY, WRITER) is None
+    assert meta.read_bytes() == before
+
+
+@pytest.mark.parametrize("temperature", [-0.1, 2.1, float("nan"), True])
+def test_a_temperature_that_is_none_writes_nothing(workspace: Workspace, meta: Path, temperature: float) -> None:
+    before = meta.read_bytes()
+    with pytest.raises(WrongInput):
+        workspace.set_model(STORY, WRITER, temperature=temperature)
+    assert meta.read_bytes() == before
+
+
+def test_names_that_are_not_there(workspace: Workspace, meta: Path) -> None:
+    before = meta.read_bytes()
+    with pytest.raises(NotFound, match="providers: a, b, rehearsal"):
+        workspace.set_model(STORY, WRITER, provider="c")
+    with pytest.raises(NotFound, match="librarian"):
+        workspace.set_model(STORY, "writer", provider="a")
+    with pytest.raises(NotFound):
+        workspace.resolve(STORY, "generation.nobody")
+    with pytest.raises(NotFound):
+        workspace.resolve("elsewhere", WRITER)
+    with pytest.raises(WrongInput):
+        workspace.set_model(STORY, WRITER, model=" ")
+    assert meta.read_bytes() == before
+
+
+@pytest.mark.parametrize("settings", [[], {"modelOverrides": 3}])
+def test_settings_that_are_none_are_left_alone(workspace: Workspace, meta: Path, settings: Any) -> None:
+    document = {**json.loads(meta.read_bytes()), "settings": settings}
+    meta.write_bytes(disk.dump_json(document))
+    before = meta.read_bytes()
+    with pytest.raises(InvalidFile):
+        workspace.set_model(STORY, WRITER, provider="a")
+    with pytest.raises(InvalidFile):
+        workspace.clear_model(STORY, WRITER)
+    assert meta.read_bytes() == before
+
+
+def test_a_malformed_entry_is_reported_with_its_line(workspace: Workspace, meta: Path) -> None:
+    data = give(meta, modelOverrides={WRITER: {"temperature": "hot"}})
+    (problem,) = workspace.resolve(STORY, WRITER).problems
+    assert problem.line is not None
+    assert "hot" in data.decode().splitlines()[problem.line - 1]
+
+
+def test_undo_and_redo(workspace: Workspace, meta: Path) -> None:
+    before = saved(meta)
+    first = workspace.set_model(STORY, WRITER, provider="b")
+    second = workspace.set_model(STORY, "librarian", provider="a")
+    assert first is not None and second is not None
+    with pytest.raises(Conflict):
+        workspace.undo_model(first)
+    again = workspace.undo_model(second)
+    workspace.undo_model(first)
+    assert saved(meta) == before
+    with pytest.raises(Conflict):
+        workspace.undo_model(again)
+
+
+def test_another_programs_change_is_never_overwritten(
+    workspace: Workspace, meta: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = meta.read_bytes().replace(b"The Quay", b"Their Quay")
+    monkeypatch.setattr(disk, "_sync", lambda handle: meta.write_bytes(theirs))
+    with pytest.raises(Conflict):
+        workspace.set_model(STORY, WRITER, provider="b")
+    assert meta.read_bytes() == theirs
+
+
+def test_the_choice_holds_for_all_branches_and_a_change_is_seen(data: Path, opened: Any) -> None:
+    make_story(data, branches=("main", "br-two"))
+    (data / "config.json").write_text(json.dumps({"providers": [entry("a")]}), "utf-8")
+    one, other = opened(), opened()
+    assert other.resolve(STORY, WRITER).model is None
+    one.set_model(STORY, WRITER, provider="a", model="m")
+    assert other.resolve(STORY, WRITER).model == "m"
