@@ -15,7 +15,7 @@ import click
 
 from engine import __version__
 from engine.errors import WrongInput
-from tui.commands import branching, configuring, exchanging, generating, looking
+from tui.commands import branching, configuring, exchanging, generating, looking, models
 from tui.commands.frame import Call, Group, data_option
 from tui.launch import is_path, open_editor, told
 from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
@@ -124,6 +124,8 @@ for _command in (
     exchanging.import_bundle,
     exchanging.copy,
     branching.branch,
+    models.model,
+    models.providers,
     generating.generate,
 ):
     cli.add_command(_command)

@@ -118,8 +118,8 @@ def full_story(workspace: Workspace, given: str) -> str:
 def full_agent(workspace: Workspace, given: str) -> str:
     """The name of the agent that is meant by a part of its name between dots or its title, as `full_story`."""
     names = {definition.name: definition.display_name for definition in workspace.definitions()}
-    if given in names:
-        return given
+    if any(f"{name}.".startswith(f"{given}.") for name in names):
+        return given  # also what several share, as `librarian`
     wanted = given.casefold()
     meant = [name for name, title in names.items() if wanted in (name.rpartition(".")[2], title.casefold())]
     if not meant:

@@ -1,0 +1,304 @@
+"""`model` and `providers`: what an agent is run with, and who there is to answer."""
+
+from __future__ import annotations
+
+import math
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.errors import Problem, WrongInput
+from tui.commands.frame import Group, checked, warn, with_workspace
+from tui.output import message, table, write, write_json
+
+if TYPE_CHECKING:
+    from engine.models.providers import Key, Provider
+    from engine.models.resolution import Resolution
+    from engine.workspace import Workspace
+
+NO_WIRE = "no provider is called yet: passages come from the rehearsal, which is no model"
+
+
+class _Model(Group):
+    """`model STORY AGENT` alone, or with options, is `model STORY AGENT get`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0].startswith("-"):
+            return get_model.name, get_model, args
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Model, invoke_without_command=True, no_args_is_help=False)
+@click.argument("story")
+@click.argument("agent")
+@click.pass_context
+def model(context: click.Context, story: str, agent: str) -> None:
+    """Show and choose what an agent is run with.
+
+    Provider, model and temperature, and the file and key that decide each. AGENT is an agent, or what several inherit
+    from: generation, librarian, character-chat, directions. The choice is kept in the story's meta.json and holds for
+    all its branches.
+
+    \b
+    Examples:
+      stonehand model my-story generation.writer
+      stonehand model my-story librarian set --provider openai --model gpt-5
+      stonehand model my-story generation.writer set --temperature none
+      stonehand model my-story generation.writer clear
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(get_model, as_json=False)
+
+
+def _target() -> tuple[str, str]:
+    """Story and agent of a model command."""
+    context = click.get_current_context()
+    while "story" not in context.params and context.parent is not None:
+        context = context.parent
+    return context.params["story"], context.params["agent"]
+
+
+@model.command("get")
+@with_workspace
+def get_model(workspace: Workspace, as_json: bool) -> None:
+    """Show provider, model and temperature, and what decides each."""
+    resolution = workspace.resolve(*_target())
+    _warn_all((*workspace.model_providers().problems, *resolution.problems))
+    if as_json:
+        write_json(_document(resolution))
+    else:
+        write(_lines(resolution))
+        message(NO_WIRE)
+
+
+def _temperature(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> float | EllipsisType | None:
+    """`none` as None, nothing as left out, anything else as a number."""
+    if value is None:
+        return ...
+    if value == "none":
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 2:
+        raise click.BadParameter(f"{value!r} is neither a number from 0 to 2 nor none")
+    return number
+
+
+@model.command("set")
+@click.option("--provider", metavar="P|none", help="A provider by its id; its model and temperature are chosen anew.")
+@click.option("--model", "model_id", metavar="M|none", help="A model of that provider, by the provider's name for it.")
+@click.option("--temperature", metavar="T|none", callback=_temperature, help="From 0 to 2.")
+@with_workspace
+def set_model(
+    workspace: Workspace,
+    provider: str | None,
+    model_id: str | None,
+    temperature: float | EllipsisType | None,
+    as_json: bool,
+) -> None:
+    """Choose provider, model or temperature; none inherits again.
+
+    Another provider drops the model and temperature chosen before. A model without a provider is taken from the one
+    that is in use, which is chosen with it.
+    """
+    chosen: dict[str, Any] = {"provider": _given(provider), "model": _given(model_id), "temperature": temperature}
+    if all(isinstance(value, EllipsisType) for value in chosen.values()):
+        raise WrongInput("there is nothing to set", repair="give --provider, --model or --temperature")
+    story, agent = _target()
+    change = workspace.set_model(story, agent, **chosen)
+    resolution = workspace.resolve(story, agent)
+    _warn_all(resolution.problems)
+    for decision in resolution.explain:
+        wanted = chosen[decision.what]
+        if wanted is not None and not isinstance(wanted, EllipsisType) and wanted != decision.value:
+            warn(f"{decision.what} {wanted} is saved but not what counts: {decision.source}")
+    _report(change is not None, resolution, as_json, f"models of {story}: saved")
+
+
+@model.command("clear")
+@with_workspace
+def clear_model(workspace: Workspace, as_json: bool) -> None:
+    """Inherit everything again."""
+    story, agent = _target()
+    change = workspace.clear_model(story, agent)
+    resolution = workspace.resolve(story, agent)
+    _warn_all(resolution.problems)
+    _report(change is not None, resolution, as_json, f"models of {story}: saved")
+
+
+@click.group(cls=Group, no_args_is_help=True)
+def providers() -> None:
+    """List, add and remove providers.
+
+    They are those of the data folder's config.json, which is only read, and those of your own providers.toml. A key is
+    never stored by these commands: an environment variable holds it.
+
+    \b
+    Examples:
+      stonehand providers list
+      stonehand providers add openai --preset openai --model gpt-5 --key-env OPENAI_API_KEY
+      stonehand providers add local --base-url http://localhost:11434/v1 --model qwen3
+      stonehand providers remove local
+    """
+
+
+@providers.command("list")
+@with_workspace
+def list_providers(workspace: Workspace, as_json: bool) -> None:
+    """List the providers, without their keys."""
+    found = workspace.model_providers()
+    _warn_all(found.problems)
+    if as_json:
+        write_json([_provider_document(provider, provider.id == found.default) for provider in found.all])
+        return
+    rows = []
+    for provider in found.all:
+        state = "default" if provider.id == found.default else "" if provider.enabled else "disabled"
+        place = str(provider.file) if provider.file is not None else "built in"
+        cells = (provider.id, state, provider.default_model, _key_state(provider.key), provider.shown_url, place)
+        rows.append(cells)
+    write(table(("PROVIDER", "STATE", "MODEL", "KEY", "ADDRESS", "FILE"), rows))
+    message(NO_WIRE)
+
+
+@providers.command("add")
+@click.argument("provider", metavar="ID")
+@click.option("--model", "default_model", metavar="M", required=True, help="The model used where none is chosen.")
+@click.option("--preset", metavar="NAME", default="custom", show_default=True, help="A service whose address is known.")
+@click.option("--base-url", metavar="URL", help="The address of the service; the preset's by default.")
+@click.option("--key-env", metavar="NAME", help="The environment variable that holds the key.")
+@click.option("--name", metavar="TEXT", help="What it is called.")
+@click.option("--temperature", type=click.FloatRange(0, 2), metavar="T", help="Used where none is chosen.")
+@click.option("--default", is_flag=True, help="Use it where a story names no provider.")
+@with_workspace
+def add_provider(
+    workspace: Workspace,
+    provider: str,
+    default_model: str,
+    preset: str,
+    base_url: str | None,
+    key_env: str | None,
+    name: str | None,
+    temperature: float | None,
+    default: bool,
+    as_json: bool,
+) -> None:
+    """Add a provider to your own providers.toml.
+
+    The first one becomes the default. One of the same id in config.json is hidden by it.
+    """
+    files = workspace.provider_files
+    files.add(
+        checked(provider),
+        preset=preset,
+        name=None if name is None else checked(name),
+        base_url=None if base_url is None else checked(base_url),
+        default_model=checked(default_model),
+        key_variable=key_env,
+        temperature=temperature,
+        default=default,
+    )
+    found = files.load()
+    added = found.find(provider)
+    if as_json:
+        write_json(_provider_document(added, provider == found.default))
+    else:
+        message(f"provider {provider}: saved to {files.own}")
+    if key_env is not None and added.key.value() is None:
+        warn(f"the environment variable {key_env} is not set")
+
+
+@providers.command("remove")
+@click.argument("provider", metavar="ID")
+@with_workspace
+def remove_provider(workspace: Workspace, provider: str, as_json: bool) -> None:
+    """Remove a provider from your own providers.toml."""
+    default = workspace.provider_files.remove(provider)
+    if as_json:
+        write_json({"removed": provider, "default": default})
+    else:
+        message(f"provider {provider}: removed" + (f"; {default} is the default" if default is not None else ""))
+
+
+def _given(value: str | None) -> str | EllipsisType | None:
+    """An option's text: left out, `none`, or what it says."""
+    if value is None:
+        return ...
+    return None if value == "none" else checked(value)
+
+
+def _warn_all(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        warn(problem)
+
+
+def _lines(resolution: Resolution) -> str:
+    rows = []
+    for decision in resolution.explain:
+        value = "none" if decision.value is None else _shown(decision.value)
+        rows.append((decision.what, value, decision.source))
+    return table(("WHAT", "VALUE", "DECIDED BY"), rows)
+
+
+def _report(changed: bool, resolution: Resolution, as_json: bool, saved: str) -> None:
+    if as_json:
+        write_json({"changed": changed, **_document(resolution)})
+    else:
+        message(saved if changed else "nothing changed")
+        write(_lines(resolution))
+
+
+def _document(resolution: Resolution) -> dict[str, Any]:
+    return {
+        "agent": resolution.role,
+        "chain": list(resolution.chain),
+        "provider": resolution.provider.id,
+        "model": resolution.model,
+        "temperature": resolution.temperature,
+        "maxOutputTokens": resolution.max_output_tokens,
+        "wire": resolution.wire,
+        "explain": [
+            {
+                "what": decision.what,
+                "value": decision.value,
+                "file": None if decision.file is None else str(decision.file),
+                "field": decision.field or None,
+                "reason": decision.reason or None,
+            }
+            for decision in resolution.explain
+        ],
+        "problems": [str(problem) for problem in resolution.problems],
+    }
+
+
+def _provider_document(provider: Provider, default: bool) -> dict[str, Any]:
+    return {
+        "id": provider.id,
+        "name": provider.name,
+        "preset": provider.preset,
+        "baseURL": provider.shown_url,
+        "defaultModel": provider.default_model,
+        "temperature": provider.temperature,
+        "enabled": provider.enabled,
+        "default": default,
+        "keyVariable": provider.key.variable or None,
+        "hasKey": provider.key.value() is not None,
+        "file": None if provider.file is None else str(provider.file),
+    }
+
+
+def _key_state(key: Key) -> str:
+    if key.variable:
+        return f"${key.variable}" + ("" if key.value() is not None else " (not set)")
+    return "in the file" if key.literal is not None else "none"
+
+
+def _shown(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
