@@ -1,9 +1,11 @@
 """The pipeline: agent, story, input and config to a `Prompt`. Preview and generation run this same code.
 
-    snapshot → context state → default blocks → apply config → compile, fragment tags expanded
+    snapshot → context state → (beforeContext) → default blocks → apply config → (beforeBlocks) → compile, fragment tags
+      expanded → (beforeGeneration)
 
 `Base` is all of it that the config does not touch, so the editor rebuilds a list or a prompt from it at once after an
-edit. Scripts are evaluated between the two, by the script engine, and come in as results.
+edit. Scripts are evaluated between the two, by the script engine, and come in as results. Without hooks, the steps in
+brackets are not there.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from engine.blocks.rows import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.tags import TAG, Resolver, expand_tags
 from engine.context import ContextState, ScriptField, ScriptFunction, build_context, resolver
 from engine.errors import Problem, StonehandError
+from engine.hooks import NO_HOOKS, HookChain, HookContext
 from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
@@ -50,7 +53,10 @@ class Base:
     known_ids: frozenset[str] = frozenset()
     """Ids of every block the agent can have, in whatever mode the story is."""
     problems: tuple[Problem, ...] = ()
-    """What is wrong with the files it was built from."""
+    """What is wrong with the files it was built from, and hooks that were skipped."""
+    author_input: str = ""
+    """As the author gave it; a hook may have changed that of `state`."""
+    hooks: HookChain = NO_HOOKS
 
     @property
     def snapshot(self) -> StorySnapshot:
@@ -73,6 +79,11 @@ class Base:
     def script_fields(self) -> tuple[dict[str, ScriptField], dict[str, ScriptFunction]]:
         """What a script block of this prompt finds in `ctx`."""
         return agent_script_fields(self.given)
+
+    @property
+    def hook_context(self) -> HookContext:
+        """Where the hooks of this prompt run."""
+        return HookContext(self.snapshot.story_id, self.snapshot.branch, self.agent.name)
 
     def expand(self, text: str) -> str:
         """`text` with its fragment tags replaced."""
@@ -146,6 +157,13 @@ class Prompt:
     warnings: tuple[str, ...]
     context_ids: tuple[str, ...] = ()
     """Ids of the fragments the agent has in full, as a generation records them (spec, section 3.6)."""
+    hooks: HookChain = field(default=NO_HOOKS, repr=False, compare=False)
+    """Those it was made with, which also see what comes of it."""
+
+    @property
+    def hook_context(self) -> HookContext:
+        """Where its hooks run."""
+        return HookContext(self.story, self.branch, self.agent)
 
     @cached_property
     def blocks(self) -> tuple[PromptBlock, ...]:
@@ -170,17 +188,24 @@ def build_base(
     model: str | None = None,
     instruction: Instructions = DEFAULTS,
     problems: tuple[Problem, ...] = (),
+    hooks: HookChain = NO_HOOKS,
 ) -> Base:
     """The default blocks of an agent for a state of a story. Of its own config only the disabled tools matter.
 
     `sources` is what a run is about, nothing for a preview; `writer_config` the writer's config, for an agent that is
     shown the writer's context; `model` the id of the model that is asked, where it is known, and `instruction` the
     fixed texts made for it; `problems` what is wrong with the files behind all these.
+
+    Raises `StonehandError` when a hook stops it.
     """
+    state = build_context(snapshot, author_input, agent.context(snapshot, sources))
+    if hooks:
+        state, skipped = hooks.before_context(state, HookContext(snapshot.story_id, snapshot.branch, agent.name))
+        problems += skipped
     disabled = config.disabled_tools
     given = AgentInput(
         snapshot=snapshot,
-        state=build_context(snapshot, author_input, agent.context(snapshot, sources)),
+        state=state,
         disabled_tools=disabled,
         enabled_tools=tuple(tool for tool in agent.tools if tool not in disabled),
         sources=sources,
@@ -191,7 +216,7 @@ def build_base(
     blocks, slots = tuple(agent.build(given)), agent.slots(given)
     known = known_ids(agent, given) | {block.id for block in blocks}
     problems = (*snapshot.problems, *instruction.problems, *problems)
-    return Base(agent, given, blocks, slots, resolver(snapshot), known, problems)
+    return Base(agent, given, blocks, slots, resolver(snapshot), known, problems, author_input, hooks)
 
 
 def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
@@ -264,23 +289,32 @@ def evaluate_scripts(
 
 
 def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> Prompt:
-    """The prompt. Pure: the same base, config and results give the same prompt.
+    """The prompt. Pure, if the base's hooks are: the same base, config and results give the same prompt.
 
-    Raises `StonehandError` when a script block that takes part could not be evaluated at all.
+    Waits for hooks that are awaitable. Raises `StonehandError` when a script block that takes part could not be
+    evaluated at all, or a hook stops it.
     """
     _refuse_unevaluated(config, scripts)
     blocks = apply_config(base.blocks, config, scripts)
+    problems = base.problems
+    if base.hooks:
+        blocks, skipped = base.hooks.before_blocks(blocks, base.hook_context)
+        problems += skipped
     messages = compile_blocks(blocks, base.expand)
+    if base.hooks:
+        messages, skipped = base.hooks.before_generation(messages, base.hook_context)
+        problems += skipped
     disabled = config.disabled_tools
     return Prompt(
         agent=base.agent.name,
         story=base.snapshot.story_id,
         branch=base.snapshot.branch,
-        input=base.state.author_input,
+        input=base.author_input,
         messages=messages,
         tools=tuple(tool for tool in base.agent.tools if tool not in disabled),
-        warnings=tuple(_warnings(base, config, scripts, blocks)),
+        warnings=(*map(str, problems), *_warnings(base, config, scripts, blocks)),
         context_ids=context_ids(base.state),
+        hooks=base.hooks,
     )
 
 
@@ -313,7 +347,6 @@ def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]
 def _warnings(
     base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], blocks: Iterable[ContextBlock]
 ) -> Iterable[str]:
-    yield from (str(problem) for problem in base.problems)
     for block in config.customBlocks:
         result = scripts.get(block.content) if is_evaluated(block, config) else None
         if result is not None and result.error is not None:

@@ -18,6 +18,7 @@ from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMod
 from engine.blocks.rows import Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
+from engine.hooks import NO_HOOKS, HookChain
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
 from engine.text import collapse_space, cut, utf16_length
@@ -52,6 +53,7 @@ class Session:
         document: Document,
         build: Callable[[str, BlockConfig], Base],
         evaluate: Callable[[Base, BlockConfig], Mapping[str, ScriptResult]],
+        hooks: Callable[[], HookChain] = lambda: NO_HOOKS,
     ) -> None:
         self.story = story
         self.branch = branch
@@ -60,8 +62,10 @@ class Session:
         self.author_input = ""
         self._build = build
         self._evaluate = evaluate
+        self._hooks = hooks
         self._loaded: Loaded | None = None
         self._rows: tuple[BlockConfig, Loaded, tuple[Row, ...]] | None = None
+        self._prompt: tuple[BlockConfig, Loaded, Prompt] | None = None
         self._memo: RowMemo = {}
 
     # -- state
@@ -105,13 +109,14 @@ class Session:
 
     @property
     def waiting(self) -> bool:
-        """Whether a `load` is due: scripts that take part have not run yet, or the author's input or the disabled tools
-        are not those the base was built with.
+        """Whether a `load` is due: scripts that take part have not run yet, or the author's input, the disabled tools
+        or the hooks are not those the base was built with.
         """
         loaded = self._loaded
         return (
             loaded is None
-            or loaded.base.state.author_input != self.author_input
+            or loaded.base.author_input != self.author_input
+            or loaded.base.hooks is not self._hooks()
             or self._tools_differ(loaded.base)
             or bool(unevaluated(self.document.config, loaded.results))
         )
@@ -130,12 +135,28 @@ class Session:
         return edits.text_of(self.document.config, key)
 
     def prompt(self) -> Prompt:
-        """The prompt of what is loaded. Raises `StonehandError` when it can't be built yet."""
-        if self._loaded is None:
+        """The prompt of what is loaded; the same one while that and the config stay. Waits for hooks.
+
+        Raises `StonehandError` when it can't be built yet, or a hook stops it.
+        """
+        return self.compiling()()
+
+    def compiling(self) -> Callable[[], Prompt]:
+        """`prompt` as it stands now, to be called on any thread: hooks may take their time. Raises as it does."""
+        loaded, config = self._loaded, self.document.config
+        if loaded is None:
             raise WrongInput("nothing is loaded yet")
-        if self._tools_differ(self._loaded.base):
+        if self._tools_differ(loaded.base):
             raise StonehandError("the tools have changed since the blocks were built", repair="load them again")
-        return assemble(self._loaded.base, self.document.config, self._loaded.results)
+
+        def compiled() -> Prompt:
+            # Hooks run once for what is shown and sent, as scripts do.
+            known = self._prompt
+            if known is None or known[0] is not config or known[1] is not loaded:
+                known = self._prompt = (config, loaded, assemble(loaded.base, config, loaded.results))
+            return known[2]
+
+        return compiled
 
     # -- edits
 

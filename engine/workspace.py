@@ -26,6 +26,7 @@ from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
+from engine.hooks import HookRegistry
 from engine.library import config_folder, state_folder
 from engine.models.providers import REHEARSAL as REHEARSAL
 from engine.models.wire.base import Wire
@@ -140,6 +141,8 @@ class Workspace:
         self.journal = Journal(self.state / "journal")
         self._journalled = journal
         self._runtime = Runtime()
+        self.hooks = HookRegistry(self._runtime.submit)
+        """What takes part in every prompt made from now on; see `engine.hooks`."""
         self._scripts: ScriptEngine | None = None
         self._instructions = InstructionSets(data / instruction_sets.FOLDER, self._match)
         self._lock = threading.RLock()
@@ -232,7 +235,9 @@ class Workspace:
             return self.base(story_id, agent_name, branch_id, author_input, config, model=model)
 
         document = self.document(story_id, agent_name, branch_id)
-        return Session(story_id, branch_id, agent(agent_name).name, document, build, self.evaluate)
+        return Session(
+            story_id, branch_id, agent(agent_name).name, document, build, self.evaluate, lambda: self.hooks.current
+        )
 
     def save(self, session: Session) -> SaveJob | None:
         """Begin to write unsaved edits on an engine thread; None when nothing is to be written, or is being written.
@@ -389,8 +394,9 @@ class Workspace:
         definition = agent(agent_name)
         writer, fault = self._writer_config(folder, snapshot.branch) if definition.reads_writer else (None, None)
         instruction = self._instructions.for_model(model)
+        hooks = self.hooks.current
         made_of = (snapshot, writer, instruction)
-        key = (story_id, snapshot.branch, agent_name, author_input, config.disabled_tools, model, sources)
+        key = (story_id, snapshot.branch, agent_name, author_input, config.disabled_tools, model, sources, hooks)
         if (known := self._known_base(key, made_of)) is not None:
             return known
         base = build_base(
@@ -403,6 +409,7 @@ class Workspace:
             model=model,
             instruction=instruction,
             problems=() if fault is None else (fault,),
+            hooks=hooks,
         )
         with self._lock:
             # Another thread may have built the same meanwhile: its scripts may have run already, so it stands.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from engine.blocks.compile import Message, Span, compile_blocks
     from engine.blocks.config import BlockConfig, BlockOverride, CustomBlock
+    from engine.blocks.rewrite import rewrite_messages
     from engine.blocks.rows import BlockSlot, Row, arrange
     from engine.blocks.tags import expand_tags
 
@@ -42,6 +43,7 @@ __all__ = [
     "remove_block",
     "reorder_block",
     "replace_block_content",
+    "rewrite_messages",
 ]
 
 
@@ -62,6 +64,7 @@ __getattr__ = names_of(
         ),
         "compile": ("Message", "Span", "compile_blocks"),
         "config": ("BlockConfig", "BlockOverride", "CustomBlock"),
+        "rewrite": ("rewrite_messages",),
         "tags": ("expand_tags",),
     },
 )

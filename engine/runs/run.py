@@ -14,9 +14,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.hooks import Passage
 from engine.models.tokens import estimate_tokens
 from engine.models.wire.base import ChatMessage, Failure, Request, Start, Stop, Text, Thinking, Usage, Wire
 from engine.prompt import Prompt
+from engine.text import is_blank
 
 Phase = Literal["waiting", "thinking", "writing", "done", "stopped", "failed"]
 FINISHED: tuple[Phase, ...] = ("done", "stopped", "failed")
@@ -24,7 +26,10 @@ FINISHED: tuple[Phase, ...] = ("done", "stopped", "failed")
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as it stands: `text` so far, `seconds` since it began, tokens (the wire's figures, else estimated)."""
+    """A run as it stands: `text` so far, `seconds` since it began, tokens (the wire's figures, else estimated).
+
+    `rewritten`: a hook changed the text after it had arrived; `warnings`: hooks that were skipped.
+    """
 
     phase: Phase
     text: str
@@ -34,6 +39,8 @@ class RunView:
     model: str
     finish: str
     failure: str
+    rewritten: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -66,6 +73,8 @@ class Run:
         self._phase: Phase = "waiting"
         self._finish = ""
         self._failure = ""
+        self._rewritten = False
+        self._warnings: tuple[str, ...] = ()
         self._usage: Usage | None = None
         self._begun = time.monotonic()
         self._ended: float | None = None
@@ -79,8 +88,10 @@ class Run:
         self._task = asyncio.current_task()
         self._begun = time.monotonic()
         try:
-            if not self._stopping.is_set():
-                await self._collect()
+            complete = await self._collected()
+            await self._after_generation()
+            if complete:
+                self._done()
         except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
@@ -109,6 +120,7 @@ class Run:
             usage, phase = self._usage, self._phase
             seconds = (self._ended or time.monotonic()) - self._begun
             finish, failure = self._finish, self._failure
+            rewritten, warnings = self._rewritten, self._warnings
         return RunView(
             phase=phase,
             text=text,
@@ -118,6 +130,8 @@ class Run:
             model=self.model,
             finish=finish,
             failure=failure,
+            rewritten=rewritten,
+            warnings=warnings,
         )
 
     @property
@@ -125,6 +139,18 @@ class Run:
         """The model's reasoning, where the wire gives any."""
         with self._lock:
             return "".join(self._thoughts)
+
+    async def _collected(self) -> bool:
+        """Collect the answer; False when it was stopped."""
+        try:
+            if self._stopping.is_set():
+                return False
+            await self._collect()
+        except asyncio.CancelledError:
+            if not self._stopping.is_set():
+                raise
+            return False
+        return True
 
     async def _collect(self) -> None:
         request = Request(
@@ -155,6 +181,24 @@ class Run:
                 elif isinstance(event, Stop):
                     with self._lock:
                         self._finish = event.reason
+
+    async def _after_generation(self) -> None:
+        """Give the text that arrived to the hooks; they run on another thread, so that the stream of others goes on."""
+        if not self.prompt.hooks:
+            return
+        with self._lock:
+            text, finish, failed = "".join(self._pieces), self._finish, self._phase == "failed"
+        if failed or is_blank(text):
+            return
+        passage = Passage(text, self.prompt.input, self.model, finish or "cancelled")
+        hooks, where = self.prompt.hooks, self.prompt.hook_context
+        changed, skipped = await asyncio.to_thread(hooks.after_generation, passage, where)
+        with self._lock:
+            self._warnings = tuple(map(str, skipped))
+            if changed.text != text:
+                self._pieces, self._rewritten = [changed.text], True
+
+    def _done(self) -> None:
         with self._lock:
             if self._phase != "failed":
                 self._phase = "done"

@@ -21,16 +21,18 @@ DESCRIPTION_LIMIT = 250
 class Saved:
     """What was written: the new prose fragment and the id of its log.
 
-    `problem` is set, and the id empty, when the passage is in the story but its log could not be written.
+    `problem` is set, and the id empty, when the passage is in the story but its log could not be written; `skipped`
+    are the hooks that failed when they were told of it.
     """
 
     fragment: Fragment
     log_id: str
     problem: Problem | None = None
+    skipped: tuple[Problem, ...] = ()
 
 
 def save_passage(folder: StoryFolder, prompt: Prompt, view: RunView, thoughts: str = "") -> Saved:
-    """Append a finished run's text to the branch its prompt came from.
+    """Append a finished run's text to the branch its prompt came from, and tell the prompt's hooks of it.
 
     Raises `StonehandError` when there is nothing to save (the run failed, is not finished, or its text is blank) and
     when the story can't be written; nothing is there of the passage then.
@@ -51,8 +53,9 @@ def save_passage(folder: StoryFolder, prompt: Prompt, view: RunView, thoughts: s
         content=view.text,
         meta=meta,
     )
+    skipped = prompt.hooks.after_save(fragment, prompt.hook_context)
     log = generation_log(prompt, view, now_iso(), thoughts)
     try:
-        return Saved(fragment, folder.write_log(prompt.branch, {**log, "fragmentId": fragment.id}))
+        return Saved(fragment, folder.write_log(prompt.branch, {**log, "fragmentId": fragment.id}), skipped=skipped)
     except StonehandError as error:
-        return Saved(fragment, "", error.problem)
+        return Saved(fragment, "", error.problem, skipped)

@@ -85,6 +85,10 @@ def generate(
     on_text = None if as_json else pieces.put
     run = Run(prompt, wire, model=model, max_output_tokens=max_tokens, on_text=on_text)
     view = _stream(workspace, run, pieces)
+    for warning in view.warnings:
+        warn(warning)
+    if view.rewritten and not as_json:
+        warn("a hook changed the passage after it was streamed")
     saved: Saved | None = None
     failure: Exception | None = None
     if view.phase == "failed":
@@ -98,8 +102,9 @@ def generate(
         write_json(_passage_document(view, provider, saved))
     if saved is not None:
         message(f"saved as {saved.fragment.id}, {f'log {saved.log_id}' if saved.log_id else 'without a log'}")
-        if saved.problem is not None:
-            warn(saved.problem)
+        for problem in (saved.problem, *saved.skipped):
+            if problem is not None:
+                warn(problem)
     if failure is not None:
         raise failure
     if view.phase == "stopped":

@@ -63,9 +63,12 @@ class JumpDialog(ModalScreen[str | None]):
     def _list(self, wanted: str) -> None:
         options = self.query_one(OptionList)
         options.clear_options()
+        listed: set[str] = set()
         for block in self._blocks:
             if wanted.casefold() in f"{block.name} {block.id}".casefold():
                 role = ROLE_LETTERS.get(block.role, block.role)
                 line = f"{fit(role, 3)}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
-                options.add_option(Option(Content(line), block.id))
+                # Two blocks may have one id, two options may not; jumping goes to the first.
+                options.add_option(Option(Content(line), None if block.id in listed else block.id))
+                listed.add(block.id)
         options.action_first()

@@ -102,7 +102,7 @@ class PassageScreen(WorkingScreen[None]):
         config = session.document.config
         try:
             session.install(await self.wait(lambda: session.load(config)))
-            prompt = session.prompt()
+            prompt = await self.wait(session.compiling())
             wire = await self.wait(lambda: workspace.wire(prompt, self._provider))
         except StonehandError as error:
             self.report(error)
@@ -123,6 +123,9 @@ class PassageScreen(WorkingScreen[None]):
         if run is None:
             return
         seen = run.view()
+        if seen.rewritten and seen.finished and self._timer is not None:
+            self.query_one("#passage", StreamView).clear()
+            self._shown = 0
         if len(seen.text) > self._shown:
             self.query_one("#passage", StreamView).append(seen.text[self._shown :])
             self._shown = len(seen.text)
@@ -133,6 +136,8 @@ class PassageScreen(WorkingScreen[None]):
             if seen.failure:
                 self._kept = True  # what a failed run wrote can't be saved
                 self.say(seen.failure, warning=True)
+            elif seen.warnings:
+                self.say(seen.warnings[0], warning=True)
         self._show_status()
 
     def _show_status(self) -> None:
@@ -210,6 +215,8 @@ class PassageScreen(WorkingScreen[None]):
         with contextlib.suppress(StonehandError):
             # The next session begins with a new direction; in this one it stays, to be changed.
             await self.wait(lambda: self.workspace.remember_direction(prompt.story, prompt.branch, ""))
+        for skipped in saved.skipped:
+            self.report(StonehandError.of(skipped))
         if saved.problem is not None:
             self.report(StonehandError(f"the passage is kept, but its log is not: {saved.problem.message}"))
         self._show_status()

@@ -47,12 +47,12 @@ class PromptScreen(WorkingScreen[None]):
     def view(self) -> PromptView:
         return self.query_one("#prompt", PromptView)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         self.query_one("#search").display = False
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
         session = self._session
         try:
-            prompt = self._prompt = session.prompt()
+            prompt = self._prompt = await self.wait(session.compiling())
         except StonehandError as error:
             self.query_one("#top", TopBar).show("Compiled prompt", session.branch, "not compiled")
             self.say(str(error), warning=True)
