@@ -20,7 +20,7 @@ from engine.agents import AgentDefinition, AgentInput, Sources
 from engine.agents.instructions import DEFAULTS, Instructions
 from engine.agents.script import agent_script_fields
 from engine.agents.sources import NO_SOURCES
-from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_evaluated
+from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_enabled, is_evaluated
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, CustomBlock
@@ -242,7 +242,7 @@ def unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> lis
     """Script blocks that take part and have no result yet, in config order, each body once."""
     bodies: dict[str, CustomBlock] = {}
     for block in config.customBlocks:
-        if is_evaluated(block, config) and block.content not in scripts:
+        if block.type == "script" and block.content not in scripts and is_enabled(block, config):
             bodies.setdefault(block.content, block)
     return list(bodies.values())
 

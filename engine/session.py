@@ -66,7 +66,7 @@ class Session:
         self._loaded: Loaded | None = None
         self._rows: tuple[BlockConfig, Loaded, tuple[Row, ...]] | None = None
         self._prompt: tuple[BlockConfig, Loaded, Prompt] | None = None
-        self._memo: RowMemo = {}
+        self._memo = RowMemo()
 
     # -- state
 
@@ -79,7 +79,7 @@ class Session:
     def install(self, loaded: Loaded) -> None:
         """Use what `load` gave."""
         if self.base is not loaded.base:
-            self._memo = {}
+            self._memo = RowMemo()
         self._loaded = loaded
 
     def learn(self, base: Base, body: str, result: ScriptResult) -> None:

@@ -89,7 +89,7 @@ def move_block(config: BlockConfig, rows: Sequence[Row], key: str, index: int) -
     row = next((row for row in rows if row.key == key), None)
     if row is None:
         raise ValueError(f"there is no block {key}")
-    if sum(other.id == row.id for other in rows) > 1:
+    if [other.id for other in rows].count(row.id) > 1:
         raise ValueError(f"two blocks share the id {row.id}, so neither can be moved alone")
     sequence = [other.id for other in rows if other.role == row.role and other.key != key]
     sequence.insert(max(0, min(index, len(sequence))), row.id)
@@ -100,10 +100,19 @@ def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockC
     """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour."""
     listed = list(dict.fromkeys(block_id for role in ROLES for block_id in sequences.get(role, [])))
     known = set(listed)
+    order = listed if known.issuperset(config.blockOrder) else _with_unlisted(listed, known, config.blockOrder)
+    for block_id, override in config.overrides.items():
+        if override.order is not None and block_id in known:
+            config = _override(config, block_id, order=_UNSET)
+    return config.model_copy(update={"blockOrder": tuple(order)})
+
+
+def _with_unlisted(listed: list[str], known: set[str], before: Sequence[str]) -> list[str]:
+    """`listed` with what only the order `before` has, each behind the known id it stood behind there."""
     followers: dict[str | None, list[str]] = {}
     anchor: str | None = None
     # Of duplicates the last counts: walk backwards once to keep only those.
-    for block_id in list(dict.fromkeys(reversed(config.blockOrder)))[::-1]:
+    for block_id in list(dict.fromkeys(reversed(before)))[::-1]:
         if block_id in known:
             anchor = block_id
         else:
@@ -111,10 +120,7 @@ def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockC
     order = list(followers.get(None, []))
     for block_id in listed:
         order += [block_id, *followers.get(block_id, [])]
-    for block_id, override in config.overrides.items():
-        if override.order is not None and block_id in known:
-            config = _override(config, block_id, order=_UNSET)
-    return config.model_copy(update={"blockOrder": tuple(order)})
+    return order
 
 
 def add_block(config: BlockConfig, rows: Sequence[Row], block: CustomBlock, after: str | None = None) -> BlockConfig:

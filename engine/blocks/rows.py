@@ -6,10 +6,10 @@ The rows of a role stand in exactly the order `compile_blocks` gives the blocks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Literal
+from operator import attrgetter, is_
+from typing import Literal, NamedTuple
 
 from engine.blocks.apply import (
     ENGINE_MISSING,
@@ -21,7 +21,7 @@ from engine.blocks.apply import (
 )
 from engine.blocks.block import BUILTIN, CUSTOM, ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import marker
-from engine.blocks.config import BlockConfig, BlockType, ContentMode, CustomBlock
+from engine.blocks.config import BlockConfig, BlockOverride, BlockType, ContentMode, CustomBlock
 from engine.text import is_blank
 
 RowState = Literal["compiled", "disabled", "absent", "pending", "silent"]
@@ -69,8 +69,42 @@ class Row:
         return self.source == CUSTOM
 
 
-RowMemo = dict[str, tuple[tuple[object, ...], Row]]
-"""Rows by key with all they were made from, so that after an edit only the rows it changed are made anew."""
+class _Source(NamedTuple):
+    """What a row is made of besides its override and its place: a default block, there or absent, or a custom one."""
+
+    key: str
+    block: ContextBlock | CustomBlock
+    present: bool = True
+    reason: str = ""
+    result: ScriptResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Arranged:
+    """Rows in array order, and what they were made from; `places` are the indices of an id in `sources` and `rows`."""
+
+    made_from: tuple[object, ...]
+    sources: tuple[_Source, ...]
+    places: Mapping[str, Sequence[int]]
+    overrides: Mapping[str, BlockOverride]
+    ranks: Mapping[str, int]
+    rows: Sequence[Row]
+
+    def touched(self, overrides: Mapping[str, BlockOverride], ranks: Mapping[str, int]) -> list[int]:
+        """Indices of the rows whose override or place in the order is another one."""
+        ids = _differing(self.overrides, overrides) | _differing(self.ranks, ranks)
+        return [index for block_id in ids for index in self.places.get(block_id, ())]
+
+
+class RowMemo:
+    """What `arrange` made and from what, so that after an edit only the rows it changed are looked at.
+
+    For one `count_tokens` only. What `arrange` was given must not be changed in place.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[str, tuple[tuple[object, ...], Row]] = {}
+        self.last: _Arranged | None = None
 
 
 def arrange(
@@ -84,42 +118,81 @@ def arrange(
     """Every row, system first, in compiled order.
 
     `slots` is all an agent can have, `blocks` the default blocks there are now; `count_tokens` is called with the
-    text as it is sent, marker included. `memo`, kept by the caller from call to call, makes the next one cheap; it is
-    for one `count_tokens` only.
+    text as it is sent, marker included. `memo`, kept by the caller from call to call, makes the next one cheap.
     """
-    memo = memo if memo is not None else {}
-    ranks = order_ranks(config.blockOrder)
+    memo = memo if memo is not None else RowMemo()
+    made = memo.made
     overrides = config.overrides
-    rows: dict[Role, list[Row]] = {role: [] for role in ROLES}
+    ranks = order_ranks(config.blockOrder)
+
+    def row_of(source: _Source) -> Row:
+        override = overrides.get(source.block.id)
+        pinned = override.order if override is not None else None
+        order = pinned if pinned is not None else ranks.get(source.block.id, source.block.order)
+        made_of = (source, override, order)
+        known = made.get(source.key)
+        if known is None or known[0] != made_of:
+            known = made[source.key] = (made_of, _make_row(source, order, config, count_tokens))
+        return known[1]
+
+    made_from = (slots, blocks, config.customBlocks, scripts)
+    last = memo.last
+    rows: list[Row]
+    if last is not None and all(map(is_, last.made_from, made_from)):
+        sources, places, rows = last.sources, last.places, list(last.rows)
+        for index in last.touched(overrides, ranks):
+            rows[index] = row_of(sources[index])
+    else:
+        sources = tuple(_sources(slots, list(blocks), config.customBlocks, scripts))
+        places = _places(sources)
+        rows = [row_of(source) for source in sources]
+        if len(made) > 2 * len(rows) + 100:
+            made.clear()
+    memo.last = _Arranged(made_from, sources, places, overrides, ranks, rows)
+    by_role = ([row for row in rows if row.role == role] for role in ROLES)
+    return tuple(row for members in by_role for row in sorted(members, key=attrgetter("order")))
+
+
+def _sources(
+    slots: Sequence[BlockSlot],
+    blocks: list[ContextBlock],
+    customs: Iterable[CustomBlock],
+    scripts: Mapping[str, ScriptResult],
+) -> Iterator[_Source]:
+    """What there is a row for, in array order, each with a key of its own."""
     seen: dict[str, int] = {}
 
     def key_of(block_id: str) -> str:
         seen[block_id] = seen.get(block_id, 0) + 1
         return block_id if seen[block_id] == 1 else f"{block_id}#{seen[block_id]}"
 
-    def order_of(block: ContextBlock | CustomBlock) -> Number:
-        override = overrides.get(block.id)
-        pinned = override.order if override is not None else None
-        return pinned if pinned is not None else ranks.get(block.id, block.order)
-
-    for block, present, reason in _universe(slots, list(blocks)):
-        key, order = key_of(block.id), order_of(block)
-        made_of: tuple[object, ...] = (block, overrides.get(block.id), order, present, reason)
-        known = memo.get(key)
-        if known is None or known[0] != made_of:
-            known = memo[key] = (made_of, _builtin_row(key, block, order, present, reason, config, count_tokens))
-        rows[known[1].role].append(known[1])
-    for custom in config.customBlocks:
+    for block, present, reason in _universe(slots, blocks):
+        yield _Source(key_of(block.id), block, present, reason)
+    for custom in customs:
         result = scripts.get(custom.content) if custom.type == "script" else None
-        key, order = key_of(custom.id), order_of(custom)
-        made_of = (custom, overrides.get(custom.id), order, result)
-        known = memo.get(key)
-        if known is None or known[0] != made_of:
-            known = memo[key] = (made_of, _custom_row(key, custom, order, result, config, count_tokens))
-        rows[known[1].role].append(known[1])
-    if len(memo) > 2 * sum(map(len, rows.values())) + 100:
-        memo.clear()
-    return tuple(row for role in ROLES for row in sorted(rows[role], key=attrgetter("order")))
+        yield _Source(key_of(custom.id), custom, result=result)
+
+
+def _places(sources: Iterable[_Source]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for index, source in enumerate(sources):
+        places.setdefault(source.block.id, []).append(index)
+    return places
+
+
+def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> set[str]:
+    """Keys with another value in one of the two, or with none."""
+    if old is new:
+        return set()
+    changed = {key for key, value in new.items() if (before := old.get(key)) is not value and before != value}
+    return changed | (old.keys() - new.keys())
+
+
+def _make_row(source: _Source, order: Number, config: BlockConfig, count_tokens: Callable[[str], int]) -> Row:
+    key, block, present, reason, result = source
+    if isinstance(block, CustomBlock):
+        return _custom_row(key, block, order, result, config, count_tokens)
+    return _builtin_row(key, block, order, present, reason, config, count_tokens)
 
 
 def _builtin_row(

@@ -244,7 +244,7 @@ class DeskScreen(BlockActions):
         agent = self.workspace.agent(session.agent)
         mark = {SaveState.UNSAVED: " · unsaved", SaveState.CONFLICT: " · conflict", SaveState.INVALID: " · invalid"}
         state = f"{agent.display_name.lower()} · rehearsal{mark.get(session.document.state, '')}"
-        sums = [sum(row.tokens or 0 for row in rows if row.role == role) for role in ("system", "user")]
+        sums = [sum([row.tokens or 0 for row in rows if row.role == role]) for role in ("system", "user")]
         system, user, total = (short_count(count) for count in (*sums, sum(sums)))
         self.query_one("#top", TopBar).show(
             self._story_name,
@@ -252,7 +252,7 @@ class DeskScreen(BlockActions):
             f"{state}   {system} + {user} = {total} tokens",
             f"{state} · {total} tokens",
         )
-        custom, off = sum(row.custom for row in rows), sum(not row.enabled for row in rows)
+        custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
         parts = [agent.display_name, f"{len(rows)} blocks"]
         parts += [f"{custom} custom"] if custom else []
         parts += [f"{off} off"] if off else []

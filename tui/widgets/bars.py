@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 
 from tui.actions import Action
@@ -81,7 +82,7 @@ class KeyBar(Widget):
         self._keys: list[tuple[str, str, Action]] = []
         self._message = ""
         self._warning = False
-        self._timer: object | None = None
+        self._timer: Timer | None = None
 
     def show(self, keys: Iterable[tuple[str, str, Action]]) -> None:
         """Show these (key, word, action); nothing is drawn when they are the same."""
@@ -91,19 +92,20 @@ class KeyBar(Widget):
             self.refresh()
 
     def say(self, message: str, *, warning: bool = False) -> None:
-        """Show a message for a few seconds; an empty one ends it at once."""
-        self._message, self._warning = message, warning
-        self.refresh()
-        if message:
-            self.set_timer(MESSAGE_SECONDS, lambda: self._forget(message))
+        """Show a message for a few seconds, counted from the last time it was said; an empty one ends it at once.
+
+        Nothing is drawn when it is shown already.
+        """
+        if (message, warning) != (self._message, self._warning):
+            self._message, self._warning = message, warning
+            self.refresh()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(MESSAGE_SECONDS, lambda: self.say("")) if message else None
 
     @property
     def message(self) -> str:
         return self._message
-
-    def _forget(self, message: str) -> None:
-        if self._message == message:
-            self.say("")
 
     def render(self) -> Content:
         width = self.size.width

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.segment import Segment
@@ -379,25 +380,27 @@ class BlockList(ScrollView, can_focus=True):
         """Lay out sections and visible rows."""
         needle = self.filter.casefold()
         lines: list[_Line] = []
-        self._line_of = line_of = {}
-        self._index_in_role = index_in_role = {}
+        line_of: dict[str, int] = {}
+        index_in_role: dict[str, int] = {}
+        self._line_of, self._index_in_role = line_of, index_in_role
         self._sections = {}
+        self._max_tokens = 0
         for role in ROLES:
             members = [row for row in self._rows if row.role == role]
             if not members:
                 continue
-            lines.append(_Section(role, sum(row.tokens or 0 for row in members)))
+            tokens = [row.tokens or 0 for row in members]
+            self._max_tokens = max(self._max_tokens, *tokens)
+            lines.append(_Section(role, sum(tokens)))
+            shown = [row for row in members if _matches(row, needle)] if needle else members
             first = len(lines)
-            for index, row in enumerate(members):
-                index_in_role[row.key] = index
-                if not needle or _matches(row, needle):
-                    line_of[row.key] = len(lines)
-                    lines.append(row)
+            lines += shown
+            index_in_role.update(zip([row.key for row in members], count(), strict=False))
+            line_of.update(zip([row.key for row in shown], count(first), strict=False))
             self._sections[role] = (first, len(lines) - 1)
         if not line_of:
             lines.append(_Notice(f"nothing matches “{self.filter}”" if self._rows and needle else self.empty))
         self._lines = lines
-        self._max_tokens = max((row.tokens or 0 for row in self._rows), default=0)
 
     def _show(self, rows: tuple[Row, ...]) -> None:
         """Lay out `rows` and repaint what looks different in the viewport."""

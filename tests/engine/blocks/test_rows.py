@@ -15,6 +15,7 @@ from engine.blocks import (
     compile_blocks,
 )
 from engine.blocks.config import parse_config
+from engine.blocks.rows import RowMemo
 from tests.engine.blocks.strategies import configs, default_blocks, slots_for, texts
 
 
@@ -117,3 +118,15 @@ def test_empty_blocks_and_empty_overrides_warn() -> None:
     )
     assert rows["cb-aaaa"].warning  # type: ignore[attr-defined]
     assert "the default is sent" in rows["instructions"].note  # type: ignore[attr-defined]
+
+
+@given(situations(unique=False), st.data())
+def test_rows_made_from_a_memo_are_those_made_anew(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    memo = RowMemo()
+    arrange(slots, blocks, config, scripts, len, memo)
+    for _ in range(3):
+        other = data.draw(configs(unique=False))
+        kept = data.draw(st.sampled_from([(), ("customBlocks",), ("customBlocks", "overrides")]))
+        config = other.model_copy(update={name: getattr(config, name) for name in kept})
+        assert arrange(slots, blocks, config, scripts, len, memo) == arrange(slots, blocks, config, scripts, len)
