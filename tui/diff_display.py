@@ -174,17 +174,17 @@ class TerminalModel:
 
     def update(self, frame: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> str:
         """The bytes that make the terminal show `frame`: empty when it does already."""
-        out: list[str] = []
+        pen = _Pen()
         for x, y, strip in _pieces(frame):
             # A frame laid out before the terminal shrank goes beyond it.
             if 0 <= y < self.height and 0 <= x < self.width:
-                self._paint(x, y, strip, system, out)
-        return "".join(out)
+                self._paint(x, y, strip, system, pen)
+        return pen.finish()
 
-    def _paint(self, x: int, y: int, strip: Strip, system: ColorSystem, out: list[str]) -> None:
+    def _paint(self, x: int, y: int, strip: Strip, system: ColorSystem, pen: _Pen) -> None:
         cells = _cells(strip, system)
         if cells is None:
-            self._paint_unmeasured(x, y, strip, system, out)
+            self._paint_unmeasured(x, y, strip, system, pen)
             return
         row = self._rows[y]
         cells = cells[: self.width - x]
@@ -199,13 +199,12 @@ class TerminalModel:
             row[after] = None
         row[x:after] = cells
         for start, end in self._widened(row, changed):
-            out.append(_move(start, y))
-            out.append(_written(row[start:end], start, y))
+            pen.draw(row[start:end], start, y)
 
-    def _paint_unmeasured(self, x: int, y: int, strip: Strip, system: ColorSystem, out: list[str]) -> None:
+    def _paint_unmeasured(self, x: int, y: int, strip: Strip, system: ColorSystem, pen: _Pen) -> None:
         """Send a strip that lies about its width as it is; what it covers is unknown from now on."""
         text = "".join(Strip.render_style(style or Style(), text, system) for text, style, _ in strip)
-        out.append(_move(x, y) + text)
+        pen.send(text, x, y)
         row = self._rows[y]
         row[x:] = [None] * (len(row) - x)
 
@@ -265,30 +264,49 @@ def _cheap_gap(cells: list[Cell], start: int, end: int) -> bool:
     return all(cell[1] == look for cell in cells[start:end])
 
 
-def _written(cells: list[Cell | None], x: int, y: int) -> str:
-    """What draws `cells` from column `x` of row `y` and leaves the terminal in its default look."""
-    out: list[str] = []
-    current = _PLAIN
-    for column, cell in enumerate(cells, x):
-        if cell is None or not cell[0]:
-            continue
-        text, look = cell
-        if look != current:
-            out.append(_transition(current, look))
-            current = look
-        if not _reach(text):
-            out.append(text)
-        else:
-            # Blank the cells, draw, and go where the next cell is, however far the terminal went.
-            width = 1
-            while column - x + width < len(cells) and _is_tail(cells[column - x + width]):
-                width += 1
-            out += [" " * width, _move(column, y), text, _move(column + width, y)]
-    if current.link:
-        out.append("\x1b]8;;\x1b\\")
-    if current[:3] != _PLAIN[:3]:
-        out.append(_RESET)
-    return "".join(out)
+class _Pen:
+    """Writes cells one span after the other, in one look until another is needed: where it moves it draws nothing."""
+
+    def __init__(self) -> None:
+        self._out: list[str] = []
+        self._look = _PLAIN
+
+    def draw(self, cells: list[Cell | None], x: int, y: int) -> None:
+        """Draw `cells` from column `x` of row `y`."""
+        out = self._out
+        out.append(_move(x, y))
+        for column, cell in enumerate(cells, x):
+            if cell is None or not cell[0]:
+                continue
+            text, look = cell
+            if look != self._look:
+                out.append(_transition(self._look, look))
+                self._look = look
+            if not _reach(text):
+                out.append(text)
+            else:
+                # Blank the cells, draw, and go where the next cell is, however far the terminal went.
+                width = 1
+                while column - x + width < len(cells) and _is_tail(cells[column - x + width]):
+                    width += 1
+                out += [" " * width, _move(column, y), text, _move(column + width, y)]
+
+    def send(self, text: str, x: int, y: int) -> None:
+        """Send `text`, which sets its own looks and ends in the default one, from column `x` of row `y`."""
+        self._lift()
+        self._out.append(_move(x, y) + text)
+
+    def finish(self) -> str:
+        """All that was written; the terminal is left in its default look."""
+        self._lift()
+        return "".join(self._out)
+
+    def _lift(self) -> None:
+        if self._look.link:
+            self._out.append("\x1b]8;;\x1b\\")
+        if self._look[:3] != _PLAIN[:3]:
+            self._out.append(_RESET)
+        self._look = _PLAIN
 
 
 def _pieces(frame: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:

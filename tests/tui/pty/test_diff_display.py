@@ -195,7 +195,7 @@ def test_only_the_changed_cells_are_sent() -> None:
     model = TerminalModel(20, 1)
     update(model, [strip(("aaaaaaaaaaaaaaaaaaaa", "red"))])
     sent = update(model, [strip(("aaaaXaaaaaaaaaaaaaYa", "red"))])
-    assert sent == "\x1b[1;5H\x1b[31mX\x1b[0m\x1b[1;19H\x1b[31mY\x1b[0m"
+    assert sent == "\x1b[1;5H\x1b[31mX\x1b[1;19HY\x1b[0m"
 
 
 def test_colours_change_without_a_reset() -> None:
@@ -217,6 +217,14 @@ def test_a_strip_that_lies_about_its_width_is_sent_as_it_is() -> None:
     assert "abc" in update(model, [lying])
     assert "abc" in update(model, [lying]), "what it covers is unknown, so it is sent again"
     assert "x" * 20 in update(model, [Strip([Segment("x" * 20)])])
+
+
+def test_a_look_kept_from_span_to_span_ends_before_what_is_sent_as_it_is() -> None:
+    model, terminal = TerminalModel(20, 3), Terminal(20, 3)
+    red = strip(("r" * 20, "bold red link https://example.org"))
+    terminal.feed(update(model, [red], [Strip([Segment("abc")], 20)], [red]))
+    assert [terminal.screen.buffer[y][0].fg for y in range(3)] == ["red", "default", "red"]
+    assert [terminal.screen.buffer[y][0].bold for y in range(3)] == [True, False, True]
 
 
 @pytest.mark.parametrize("cluster", ["👩‍👩‍👧", "🏳️‍🌈", "👍🏽", "e\u0301", "☺️", "🇫🇷"])
