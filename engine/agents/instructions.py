@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from engine.errors import Problem
+
+# A plain folder: the resource machinery would cost a first compile more than reading its texts.
+_FOLDER = Path(__file__).with_name("instructions")
 
 
 @cache
@@ -16,14 +19,13 @@ def instruction(key: str) -> str:
     """Our own text of a key such as `generation.system`, without a final line end. Raises `KeyError` for another."""
     if key not in instruction_keys():
         raise KeyError(f"there is no instruction {key}")
-    return resources.files("engine.agents").joinpath("instructions", f"{key}.md").read_text("utf-8").rstrip("\n")
+    return (_FOLDER / f"{key}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
 @cache
 def instruction_keys() -> frozenset[str]:
     """Every key there is a text for."""
-    files = resources.files("engine.agents").joinpath("instructions").iterdir()
-    return frozenset(file.name.removesuffix(".md") for file in files if file.name.endswith(".md"))
+    return frozenset(file.stem for file in _FOLDER.glob("*.md"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
