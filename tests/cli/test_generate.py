@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine import Workspace
+from engine.hooks import Hooks
 from engine.runs import Run as Passage
 from engine.runs import RunView
 from tests.cli.conftest import Run, files_of
@@ -123,3 +126,24 @@ def test_a_passage_saved_without_its_log_says_so(run: Run, story: Path) -> None:
 def test_input_is_required_and_numbers_are_checked(run: Run, story: Path) -> None:
     for wrong in (("generate", "the-quay"), (*GO, "x", "--max-tokens", "0"), (*GO, "x", "--pace", "-1")):
         assert run(*wrong).code == 2
+
+
+def test_what_hooks_did_is_told_of(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("no good")
+
+    opened = Workspace.__init__
+
+    def with_hooks(self: Workspace, *arguments: Any, **options: Any) -> None:
+        opened(self, *arguments, **options)
+        self.hooks.add(Hooks("short", after_generation=lambda passage, _: replace(passage, text="Two words.")))
+        self.hooks.add(Hooks("bad", before_blocks=broken, after_save=broken))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Workspace, "__init__", with_hooks)
+    done = run(*GO, "Go on.", "--save")
+    assert done.code == 0
+    lines = done.err.splitlines()
+    parts = ("beforeBlocks of 'bad'", "changed the passage", "saved as", "afterSave of 'bad'")
+    assert [part in line for part, line in zip(parts, lines, strict=True)] == [True] * 4
+    document = run(*GO, "Go on.", "--json").document
+    assert document["text"] == "Two words."

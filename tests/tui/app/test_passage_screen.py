@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.errors import StonehandError
+from engine.hooks import Hooks
 from engine.models.wire.base import Failure
 from engine.workspace import Workspace
 from tests.tui.conftest import Open
@@ -271,3 +274,22 @@ async def test_a_direction_that_was_being_written_comes_back_in_another_session(
     async with editor(folder=folder) as ed:
         await generating(ed)
         await ed.until(lambda: ed.shows("Let the storm"), "the direction of the last session")
+
+
+async def test_what_a_hook_makes_of_a_passage_is_what_is_shown_and_kept(editor: Open) -> None:
+    def broken(*_: object) -> Any:
+        raise ValueError("no good")
+
+    async with editor() as ed:
+        ed.workspace.hooks.add(Hooks("short", after_generation=lambda passage, _: replace(passage, text="Two words.")))
+        ed.workspace.hooks.add(Hooks("bad", after_generation=broken))
+        view = await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        assert view.text == "Two words."
+        assert "'bad'" in ed.said
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as pr-"))
+        fragment_id = ed.said.removeprefix("kept as ")
+        fragment = json.loads((branch(ed) / "fragments" / f"{fragment_id}.json").read_text("utf-8"))
+        assert fragment["content"] == "Two words."

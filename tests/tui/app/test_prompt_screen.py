@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from engine.blocks import ContextBlock
+from engine.hooks import HookContext, Hooks
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui.screens.jump import JumpDialog
 from tui.screens.prompt import PromptScreen
 from tui.widgets.prompt_view import PromptView
 
@@ -105,3 +110,22 @@ async def test_a_script_that_fails_is_told_of(editor: Open) -> None:
         view = await reading(ed)
         assert "Section count" in ed.said
         assert "[Script error in" in view.text
+
+
+async def test_the_prompt_is_as_hooks_make_it_and_blocks_of_one_id_can_be_listed(editor: Open) -> None:
+    async def twice(blocks: list[ContextBlock], _where: HookContext) -> list[ContextBlock]:
+        await asyncio.sleep(0)
+        more = ContextBlock("more", "user", "From a plugin.", 9000, "plugin")
+        return [*blocks, more, more]
+
+    async with editor() as ed:
+        ed.workspace.hooks.add(Hooks("plugin", before_blocks=twice))
+        ed.desk.show_rows()
+        await ed.until(lambda: ed.desk.session is not None and not ed.desk.session.waiting, "the hooks taken in")
+        view = await reading(ed)
+        assert view.text.count("From a plugin.") == 2
+        await ed.press("b")
+        await ed.until(lambda: isinstance(ed.app.screen, JumpDialog), "the list of blocks")
+        await ed.type("more")
+        await ed.press("enter")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt")
