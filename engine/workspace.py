@@ -28,7 +28,7 @@ from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandErr
 from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
 from engine.hooks import HookRegistry
 from engine.library import config_folder, state_folder
-from engine.models.providers import REHEARSAL as REHEARSAL
+from engine.models import REHEARSAL as REHEARSAL
 from engine.models.wire.base import Wire
 from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from engine.disk import FileCache, lock, read_bytes, write_atomic
 from engine.errors import InvalidFile, Problem, StonehandError, WrongInput
+from engine.models import REHEARSAL
 from engine.models.providers import (
     PRESETS,
-    REHEARSAL,
     Providers,
     check_id,
     check_url,

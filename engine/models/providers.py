@@ -29,10 +29,8 @@ from urllib.parse import urlsplit
 
 from engine.disk import json_line, parse_json
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
+from engine.models import REHEARSAL
 from engine.models.secret import Secret
-
-REHEARSAL: Final = "rehearsal"
-"""The provider that is always there. It is no model: it imitates the story's own prose."""
 
 PRESETS: Final[Mapping[str, str]] = {
     "deepseek": "https://api.deepseek.com",

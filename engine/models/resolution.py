@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from engine.errors import Problem
+from engine.models import REHEARSAL
 from engine.models.providers import (
-    REHEARSAL,
     REHEARSAL_PROVIDER,
     Provider,
     Providers,

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine import disk
 from engine.errors import Conflict, InvalidFile, NotFound, WrongInput
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
-from tests.engine.models.test_providers import entry
+from tests.engine.models.test_providers import JSON, entry
+from tests.engine.models.test_resolution import OVERRIDE
 from tests.stories import make_story
 
 
@@ -184,3 +187,36 @@ def test_the_choice_holds_for_all_branches_and_a_change_is_seen(data: Path, open
     assert other.resolve(STORY, WRITER).model is None
     one.set_model(STORY, WRITER, provider="a", model="m")
     assert other.resolve(STORY, WRITER).model == "m"
+
+
+VALUES = st.none() | st.sampled_from(["a", "b"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    overrides=st.dictionaries(st.sampled_from(["prewriter", "generation.prewriter", "librarian", "later"]), OVERRIDE),
+    extra=JSON,
+    provider=VALUES,
+    model=VALUES,
+    temperature=st.none() | st.floats(0, 2),
+)
+def test_whatever_is_chosen_counts_and_nothing_else_is_touched(
+    workspace: Workspace, meta: Path, overrides: Any, extra: Any, provider: Any, model: Any, temperature: Any
+) -> None:
+    role = "generation.prewriter"
+    give(meta, modelOverrides=overrides, extra=extra)
+    before = json.loads(meta.read_bytes())
+    change = workspace.set_model(STORY, role, provider=provider, model=model, temperature=temperature)
+    after = json.loads(meta.read_bytes())
+    chosen = after["settings"]["modelOverrides"]
+    entry_of = chosen.get(role, chosen.get("prewriter", {}))
+    assert [entry_of.get(key) for key in ("providerId", "modelId", "temperature")] == [provider, model, temperature]
+    names = (role, "prewriter")
+    others = [item for item in overrides.items() if item[0] not in names]
+    assert [item for item in chosen.items() if item[0] not in names] == others
+    assert after["settings"]["extra"] == extra
+    if change is None:
+        assert after == before
+    else:
+        workspace.undo_model(change)
+        assert saved(meta) == before["settings"]["modelOverrides"]
