@@ -87,13 +87,15 @@ def test_an_agent_or_story_that_is_not_there(run: Run, story: Path) -> None:
     assert run("model", "nowhere", WRITER).code == 1
 
 
-def test_providers_add_list_remove(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_providers_add_list_remove(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     arguments = ("providers", "add", "openai", "--preset", "openai", "--model", "gpt-5", "--key-env", "SOME_KEY")
     done = run(*arguments, "--json")
     assert (done.code, done.document["default"], done.document["hasKey"]) == (0, True, False)
-    assert "SOME_KEY is not set" in done.err
+    assert "SOME_KEY, which is to hold the key, is not set" in done.err
+    assert "SOME_KEY" in run("model", "the-quay", WRITER).err
     monkeypatch.setenv("SOME_KEY", "sk-very-secret")
+    assert "SOME_KEY" not in run("model", "the-quay", WRITER).err
     listed = run("providers", "list", "--json")
     assert [(item["id"], item["hasKey"]) for item in listed.document] == [("openai", True), ("rehearsal", False)]
     text = run("providers", "list")

@@ -67,6 +67,7 @@ def get_model(workspace: Workspace, as_json: bool) -> None:
     """Show provider, model and temperature, and what decides each."""
     resolution = workspace.resolve(*_target())
     _warn_all((*workspace.model_providers().problems, *resolution.problems))
+    _warn_unset(resolution.provider.key)
     if as_json:
         write_json(_document(resolution))
     else:
@@ -211,8 +212,7 @@ def add_provider(
         write_json(_provider_document(added, provider == found.default))
     else:
         message(f"provider {provider}: saved to {files.own}")
-    if key_env is not None and added.key.value() is None:
-        warn(f"the environment variable {key_env} is not set")
+    _warn_unset(added.key)
 
 
 @providers.command("remove")
@@ -237,6 +237,11 @@ def _given(value: str | None) -> str | EllipsisType | None:
 def _warn_all(problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         warn(problem)
+
+
+def _warn_unset(key: Key) -> None:
+    if key.variable and key.value() is None:
+        warn(f"the environment variable {key.variable}, which is to hold the key, is not set")
 
 
 def _lines(resolution: Resolution) -> str:
