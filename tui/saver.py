@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SAVE_PAUSE = 0.8
 """Seconds after the last edit until it is saved."""
+RETRY_PAUSE = 3.0
+"""Seconds until what could not be saved is tried again."""
 
 
 class Saver:
@@ -34,6 +36,8 @@ class Saver:
         self._report = report
         self._timer: Timer | None = None
         self._busy: dict[Session, asyncio.Task[None]] = {}
+        self._failed: dict[Session, str] = {}
+        self._retry: Timer | None = None
 
     def later(self, session: Session) -> None:
         """Save after a pause, counted from the last call."""
@@ -52,6 +56,26 @@ class Saver:
             task = self._busy[session] = asyncio.create_task(self._save(session))
         await asyncio.shield(task)
 
+    def keep_trying(self, session: Session) -> None:
+        """Look at an unsaved session again and again until it is saved: what is in the way may go away by itself."""
+        self._failed.setdefault(session, "")
+        if self._retry is None:
+            self._retry = self._screen.set_timer(RETRY_PAUSE, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        for session in list(self._failed):
+            document = session.document
+            with contextlib.suppress(StonehandError):  # reported when it failed first
+                document.check_file()
+            if document.state is SaveState.UNSAVED:
+                self.begin(session)
+            elif document.state is SaveState.CONFLICT:
+                self.keep_trying(session)
+            else:
+                del self._failed[session]
+        self._changed()
+
     async def _save(self, session: Session) -> None:
         try:
             while (job := self._screen.workspace.save(session)) is not None:
@@ -61,11 +85,18 @@ class Saver:
                     written.exception()  # looked at, or asyncio complains of it later; `finish` tells what it means
                 error = job.finish()
                 if error is not None:
-                    if session.document.state is not SaveState.CONFLICT:  # which the screen shows until it is settled
+                    known = self._failed.get(session)
+                    self._failed[session] = str(error)
+                    # A conflict is shown by the screen until it is settled.
+                    if session.document.state is not SaveState.CONFLICT and known != str(error):
                         self._report(error)
                     break
         finally:
             self._busy.pop(session, None)
+            if session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT):
+                self.keep_trying(session)
+            else:
+                self._failed.pop(session, None)
             self._changed()
 
     def flush(self, sessions: Iterable[Session]) -> None:
@@ -104,20 +135,33 @@ class Saver:
         from tui.screens.choice import ChoiceDialog
 
         document = session.document
-        choices = [
-            ("g", "merge: the file's version with your edits on top"),
-            ("m", "mine: replace the file by yours"),
-            ("t", "theirs: take the file's version (undo brings yours back)"),
-        ]
+        fault = document.theirs_fault
+        if fault is not None:
+            title, text = "Made invalid by another program", str(fault)
+            choices = [("m", "mine: replace the file by yours; a copy of it is kept beside it")]
+        elif document.theirs is None:
+            title, text = "Deleted by another program", self._place(session)
+            choices = [
+                ("m", "mine: write the file again"),
+                ("t", "theirs: go back to the default config (undo brings yours back)"),
+            ]
+        else:
+            title, text = "Changed by another program", self._place(session)
+            choices = [
+                ("g", "merge: the file's version with your edits on top"),
+                ("m", "mine: replace the file by yours"),
+                ("t", "theirs: take the file's version (undo brings yours back)"),
+            ]
         choices += [("l", "leave now; your edits come back next time")] if leaving else []
         choices += [("escape", "decide later")]
-        dialog = ChoiceDialog("Changed by another program", self._place(session), choices)
-        key = await self._screen.app.push_screen_wait(dialog)
+        key = await self._screen.app.push_screen_wait(ChoiceDialog(title, text, choices))
         try:
             if key == "g":
-                document.merge()
+                self._tell_clashes(session, document.merge())
             elif key == "m":
-                document.keep_mine()
+                copy = document.keep_mine()
+                if copy is not None:
+                    self._screen.say(f"the invalid file is kept as {copy.name}")
             elif key == "t":
                 document.take_theirs()
             else:
@@ -127,3 +171,10 @@ class Saver:
             return False
         await self.now(session)
         return document.state is not SaveState.CONFLICT
+
+    def _tell_clashes(self, session: Session, places: Iterable[str]) -> None:
+        """Name what both programs changed at one place, where only the own change stands."""
+        names = {row.id: row.name for row in session.rows}
+        named = ", ".join(names.get(place, place) for place in places)
+        if named:
+            self._screen.say(f"both changed the same in {named}: yours stands, undo shows theirs", warning=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from engine import disk
 from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
-from engine.blocks.edits import set_text, text_of
+from engine.blocks.edits import custom_at, set_text, text_of
 from engine.document.journal import Journal
 from engine.document.merge import merge_configs
 from engine.document.state import SaveState
@@ -26,6 +26,8 @@ from engine.errors import InvalidFile, Problem, StonehandError
 UNDO_LIMIT = 2_000
 REBASED_STEPS = 200
 """Undo steps carried over to a file that another program changed."""
+REBASED_BY_WORDS = 20
+"""Of these, the latest, in which a text that both sides changed is put together by its words."""
 TYPING_PAUSE = 2.0
 """Seconds without a key after which further typing is an undo step of its own."""
 
@@ -164,7 +166,8 @@ class Document:
         old = text_of(before, key)
         if old == text:
             return None
-        label = f"edit {key}"
+        custom = custom_at(before, key)
+        label = f"edit {custom.name if custom is not None else key}"
         started = self._edit(label, lambda config: set_text(config, key, text), key)
         if started is None:
             return None
@@ -296,45 +299,70 @@ class Document:
         self._adopt(data)
         return True
 
-    def keep_mine(self) -> None:
-        """Settle a conflict: the next save replaces what the file holds now."""
+    @property
+    def theirs_fault(self) -> Problem | None:
+        """In a conflict, what makes the file no valid config, so that only `keep_mine` can settle it; else None."""
+        if self.state is not SaveState.CONFLICT:
+            return None
+        return read_config(self.file, self.theirs)[1]
+
+    def keep_mine(self) -> Path | None:
+        """Settle a conflict: the next save replaces what the file holds now.
+
+        An invalid file is kept as a copy, which is returned.
+        """
+        copy = self._keep_copy(self.theirs) if self.theirs_fault is not None and self.theirs is not None else None
         self._settle()
         self.revision += 1
         self._record(True)
+        return copy
 
     def take_theirs(self) -> None:
-        """Settle a conflict: the file's content becomes the document; undo brings the own edits back."""
-        data = self.theirs
+        """Settle a conflict: the file's content becomes the document; undo brings the own edits back.
+
+        Raises `InvalidFile` when that is no valid config; the conflict stays.
+        """
+        data = self._valid_theirs()[0]
         self._settle()
         self._adopt(data, "take the file's version")
 
-    def merge(self) -> None:
-        """Settle a conflict: the file's content with the own edits on top; where both changed a value, the own one.
+    def merge(self) -> tuple[str, ...]:
+        """Settle a conflict: the file's content with the own edits on top. Undo takes the own edits back and leaves the
+        other program's.
 
-        Undo takes the own edits back and leaves the other program's.
+        Returns where both changed the same thing, so that the own change stands alone: ids of blocks, or keys. Raises
+        `InvalidFile` when the file is no valid config; the conflict stays.
         """
-        other = self._read(self.theirs)
-        if self.fault is not None:
-            message, self.fault, self.state = self.fault.message, None, SaveState.CONFLICT
-            raise InvalidFile(message, file=self.file, repair="keep yours, or repair the file first")
+        other = self._valid_theirs()[1]
         self._settle()
-        self._rebase(self._base, other.config)
-        self._become(_State(merge_configs(self._base, self._now.config, other.config), self._now.label))
-        self._base = other.config
+        self._rebase(self._base, other)
+        merged, clashes = merge_configs(self._base, self._now.config, other)
+        self._become(_State(merged, self._now.label))
+        self._base = other
         self._record(True)
+        return clashes
 
     def reset_invalid(self) -> Path:
         """Replace an invalid file by the empty config at the next save; returns the copy kept of it."""
         data = disk.read_bytes(self.file)
-        copy = self.file.with_name(f"{self.file.name}.invalid-{datetime.now():%Y%m%d-%H%M%S}")
-        if data is not None:
-            disk.write_atomic(copy, data)
+        copy = self._keep_copy(data or b"")
         self._saved, self.fault, self.state = data, None, SaveState.SAVED
         self._base = EMPTY
         self._record(self._become(_State(EMPTY, "reset")))
         return copy
 
     # -- inside
+
+    def _valid_theirs(self) -> tuple[bytes | None, BlockConfig]:
+        config, fault = read_config(self.file, self.theirs)
+        if fault is not None:
+            raise InvalidFile.of(fault, "keep yours, or repair the file first")
+        return self.theirs, config
+
+    def _keep_copy(self, data: bytes) -> Path:
+        copy = self.file.with_name(f"{self.file.name}.invalid-{datetime.now():%Y%m%d-%H%M%S}")
+        disk.write_atomic(copy, data)
+        return copy
 
     def _editable(self) -> None:
         if self.fault is not None:
@@ -396,7 +424,10 @@ class Document:
 
         def carried(states: list[_State]) -> list[_State]:
             recent = states[-REBASED_STEPS:]
-            return [_State(merge_configs(before, state.config, after), state.label) for state in recent]
+            return [
+                _State(merge_configs(before, state.config, after, by_words=left <= REBASED_BY_WORDS)[0], state.label)
+                for left, state in zip(range(len(recent), 0, -1), recent, strict=True)
+            ]
 
         self._past, self._future = carried(self._past), carried(self._future)
 

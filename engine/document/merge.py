@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.blocks.config import BlockConfig, dump_config, parse_config
+from engine.document.text_merge import merge_texts
 
 _ABSENT: Any = object()
+_TEXTS = frozenset(("content", "customContent"))
 
 
-def merge_configs(base: BlockConfig, mine: BlockConfig, theirs: BlockConfig) -> BlockConfig:
-    """`theirs` with what `mine` changed since `base`.
+def merge_configs(
+    base: BlockConfig, mine: BlockConfig, theirs: BlockConfig, *, by_words: bool = True
+) -> tuple[BlockConfig, tuple[str, ...]]:
+    """`theirs` with what `mine` changed since `base`, and where both changed the same: ids of blocks, or keys.
 
-    Objects are merged key by key and custom blocks by id; where both sides changed one value, mine wins. Lists of
-    plain values (`blockOrder`, `disabledTools`) are one value each.
+    There mine stands. Objects are merged key by key, custom blocks by id, and the texts of blocks by their words if
+    `by_words`. Lists of plain values (`blockOrder`, `disabledTools`) are one value each.
     """
-    merged = _merge(*(_keyed(dump_config(config)) for config in (base, mine, theirs)))
+    origin, own, other = (_keyed(dump_config(config)) for config in (base, mine, theirs))
+    clashes: list[str] = []
+    merged = _merge(origin, own, other, (), clashes, by_words)
     merged["customBlocks"] = list(merged["customBlocks"].values())
-    return parse_config(merged)
+    return parse_config(merged), tuple(dict.fromkeys(clashes))
 
 
 def _keyed(value: dict[str, Any]) -> dict[str, Any]:
@@ -31,15 +37,23 @@ def _keyed(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "customBlocks": blocks}
 
 
-def _merge(base: Any, mine: Any, theirs: Any) -> Any:
-    if mine == base:
+def _merge(base: Any, mine: Any, theirs: Any, path: tuple[str, ...], clashes: list[str], by_words: bool) -> Any:
+    if mine in (base, theirs):
         return theirs
-    if theirs == base or not all(isinstance(side, Mapping) for side in (mine, theirs)):
+    if theirs == base:
+        return mine
+    if not all(isinstance(side, Mapping) for side in (mine, theirs)):
+        clash = True
+        if by_words and path[-1] in _TEXTS and all(isinstance(side, str) for side in (base, mine, theirs)):
+            mine, clash = merge_texts(base, mine, theirs)
+        if clash:
+            clashes.append(path[1] if len(path) > 1 else path[0])
         return mine
     origin = base if isinstance(base, Mapping) else {}
     merged = {}
     for key in [*theirs, *(key for key in mine if key not in theirs)]:
-        value = _merge(origin.get(key, _ABSENT), mine.get(key, _ABSENT), theirs.get(key, _ABSENT))
+        sides = (origin.get(key, _ABSENT), mine.get(key, _ABSENT), theirs.get(key, _ABSENT))
+        value = _merge(*sides, (*path, key), clashes, by_words)
         if value is not _ABSENT:
             merged[key] = value
     return merged

@@ -222,13 +222,24 @@ class DeskScreen(BlockActions):
         shown, typing = self.inspector.row, self.inspector.typing
         self.inspector.show(row, session.text(row.key) if row is not None else "")
         if typing and (row is None or shown is None or row.key != shown.key):
-            # What is being typed must not go on into another block's text.
-            self.action_blocks()
+            self._text_taken_away(shown.name if shown is not None else "")
         self._show_keys()
         if row is not None and row.type == "script":
             self._preview.follow(session, row.key)
         else:
             self._preview.cancel()
+
+    def _text_taken_away(self, name: str) -> None:
+        """The text being typed is gone: what is typed on must become neither commands nor another block's text."""
+        from tui.screens.choice import ChoiceDialog
+
+        self.action_blocks()
+        session = self.session
+        fault = session.document.fault if session is not None else None
+        reason = f"{fault}" if fault is not None else "Another program took the block out of the config."
+        self.app.push_screen(
+            ChoiceDialog(f"The text of {name} can't be edited now", reason, [("escape", "go on in the list")])
+        )
 
     async def _furnish(self) -> None:
         """Complete the inspector, which takes longer than all else on the screen: the list is there before it."""
@@ -274,7 +285,10 @@ class DeskScreen(BlockActions):
             text = f"! {where}{field} {fault.message}."
             help = "It is left as it is: ctrl+e opens it, R resets it."
         elif document.state is SaveState.CONFLICT:
-            text = f"! {document.file.name} was changed by another program."
+            what = "changed" if document.theirs is not None else "deleted"
+            if document.theirs_fault is not None:
+                what = "made invalid"
+            text = f"! {document.file.name} was {what} by another program."
             help = "Nothing was overwritten: press ! to choose what becomes of it."
         elif self.workspace.journal.failure:
             text = f"! {self.workspace.journal.failure}"
@@ -431,6 +445,8 @@ class DeskScreen(BlockActions):
             except StonehandError as error:
                 self.report(error)
                 continue
+            if session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT):
+                self._saver.keep_trying(session)
             if changed and session is self.session:
                 self.say(f"{session.document.file.name} was changed by another program", warning=True)
         if self.session is not None and self.session.story == message.story:

@@ -312,11 +312,11 @@ class Inspector(Vertical):
             self._loaded = None
         elif self._loaded != (editor, row.key) or text != self._text:
             again = self._loaded == (editor, row.key)
-            cursor = editor.cursor_location
+            before, cursor = editor.text, editor.cursor_location
             editor.load(text)
             if again:
-                # Undone, or changed by another program: the cursor stays about where it was.
-                editor.move_cursor(editor.clamp_visitable(cursor))
+                # Undone, or changed by another program: the cursor stays beside the same words.
+                editor.move_cursor(editor.moved_location(before, cursor))
             self._loaded, self._taken = (editor, row.key), editor.changes
             self._label_text(row, editor)
         self._text = text

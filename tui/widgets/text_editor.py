@@ -279,6 +279,19 @@ class TextEditor(TextArea):
             )
         return ""
 
+    def moved_location(self, before: str, location: Location) -> Location:
+        """Where a place of the text `before` is now: beside the same words, or behind what took their place."""
+        lines = before.split("\n")
+        offset = sum(len(line) + 1 for line in lines[: location[0]]) + location[1]
+        now = self.text
+        head = _common_prefix(before, now)
+        tail = _common_prefix(before[head:][::-1], now[head:][::-1])
+        if offset > head:
+            kept_behind = len(before) - offset
+            offset = len(now) - min(kept_behind, tail)
+        row = now.count("\n", 0, offset)
+        return self.clamp_visitable((row, offset - (now.rfind("\n", 0, offset) + 1)))
+
     # --- editing
 
     def action_leave(self) -> None:

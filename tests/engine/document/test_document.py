@@ -202,6 +202,49 @@ def test_merge_keeps_both_sides(file: Path) -> None:
     assert (config.override("a").order, config.override("c").order) == (2, 3)
 
 
+@pytest.mark.parametrize("damaged", [b'{"a', b'{"blockOrder": 3}'])
+def test_an_invalid_file_can_only_be_replaced_and_is_kept(file: Path, damaged: bytes) -> None:
+    document = conflict(file)
+    file.write_bytes(damaged)
+    assert document.check_file()
+    mine = document.config
+    assert document.theirs_fault is not None
+    for act in (document.take_theirs, document.merge):
+        with pytest.raises(InvalidFile, match="keep yours"):
+            act()
+        assert (document.config, document.state, document.fault) == (mine, SaveState.CONFLICT, None)
+    copy = document.keep_mine()
+    assert copy is not None and copy.read_bytes() == damaged
+    document.save()
+    assert Document(file).config == mine
+    document.undo()
+    assert document.config.override("tools").enabled is None, "the edits before can still be taken back"
+
+
+def test_a_merge_puts_the_words_of_one_text_together_and_names_what_met(file: Path) -> None:
+    def text(words: str, mode: str = "append") -> bytes:
+        return json.dumps({"overrides": {"tools": {"contentMode": mode, "customContent": words}}}).encode()
+
+    write(file, text("One two three."))
+    document = Document(file)
+    document.type_text("tools", "One two three. MINE")
+    file.write_bytes(text("THEIRS One two three."))
+    document.check_file()
+    assert document.merge() == ()
+    assert document.config.override("tools").customContent == "THEIRS One two three. MINE"
+    document.save()
+    assert document.undo() is not None
+    assert document.config.override("tools").customContent == "THEIRS One two three."
+    document.redo()
+    document.save()
+    document.type_text("tools", "THEIRS One 2 three. MINE")
+    file.write_bytes(text("THEIRS One TWO three. MINE", "prepend"))
+    document.check_file()
+    assert document.merge() == ("tools",)
+    override = document.config.override("tools")
+    assert (override.customContent, override.contentMode) == ("THEIRS One 2 three. MINE", "prepend")
+
+
 def test_an_outside_change_without_unsaved_edits_is_taken_in_and_undo_leaves_it(file: Path) -> None:
     write(file, b"{}")
     document = Document(file)
@@ -373,10 +416,10 @@ def test_merge_laws(one: tuple, two: tuple, three: tuple) -> None:  # type: igno
     base: BlockConfig = one[2]
     mine: BlockConfig = two[2]
     theirs: BlockConfig = three[2]
-    assert merge_configs(base, base, theirs) == theirs
-    assert merge_configs(base, mine, base) == mine
-    assert merge_configs(base, mine, mine) == mine
-    assert isinstance(merge_configs(base, mine, theirs), BlockConfig)
+    assert merge_configs(base, base, theirs) == (theirs, ())
+    assert merge_configs(base, mine, base) == (mine, ())
+    assert merge_configs(base, mine, mine) == (mine, ())
+    assert isinstance(merge_configs(base, mine, theirs)[0], BlockConfig)
 
 
 def test_lone_surrogates_survive_the_journal(file: Path, journal: Journal) -> None:

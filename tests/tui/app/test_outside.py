@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from textual.app import App
 
+from engine import disk
 from engine.document import SaveState
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
@@ -338,12 +339,101 @@ async def test_typing_while_everything_else_happens(editor: Open, data: Path) ->
         assert ed.inspector.typing
 
 
-async def test_a_block_deleted_outside_while_it_is_typed_into(editor: Open) -> None:
+async def test_an_invalid_file_in_a_conflict_is_replaced_only_with_a_copy(editor: Open) -> None:
     async with editor() as ed:
+        await conflict(ed)
+        ed.file().write_bytes(b'{"a')
+        ed.session.document.check_file()
+        await ed.press("exclamation_mark")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.shows("Made invalid by another program") and not ed.shows("theirs:") and not ed.shows("merge:")
+        await ed.press("t", "g", "m")
+        await ed.saved()
+        assert set(ed.config()["overrides"]) == {"instructions", "story-info"}
+        assert [copy.read_bytes() for copy in ed.file().parent.glob("*.invalid-*")] == [b'{"a']
+
+
+async def test_a_deleted_file_is_called_deleted(editor: Open) -> None:
+    async with editor() as ed:
+        await conflict(ed)
+        ed.file().unlink()
+        await ed.until(lambda: ed.shows("was deleted by another program"), "the banner")
+        await choose(ed, "m")
+        await ed.saved()
+        assert "story-info" in ed.config()["overrides"]
+
+
+async def test_what_could_not_be_saved_is_saved_when_the_obstacle_is_gone(
+    editor: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.saver.RETRY_PAUSE", 0.05)
+    async with editor() as ed:
+        await ed.goto("story-info")
+        before = ed.file().read_bytes()
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, "_write", full)
+            await ed.press("space", "ctrl+s")
+            await ed.until(lambda: ed.toasts, "the failure")
+            await ed.pilot.pause(0.3)
+            assert len(ed.toasts) == 1, "it is told once"
+            assert ed.file().read_bytes() == before
+            assert ed.session.document.state is SaveState.UNSAVED
+        await ed.saved()
+        assert "story-info" in ed.config()["overrides"]
+        # A file that vanishes while there are unsaved edits, and comes back.
+        saved = ed.file().read_bytes()
+        ed.file().unlink()
+        await ed.press("space", "ctrl+s")
+        await ed.until(lambda: ed.session.document.state is SaveState.CONFLICT, "the conflict")
+        ed.file().write_bytes(saved)
+        await ed.saved()
+        assert "story-info" not in ed.config()["overrides"]
+
+
+@pytest.mark.parametrize("damage", ["invalid", "deleted"])
+async def test_typing_on_does_not_become_commands_when_the_text_is_taken_away(editor: Open, damage: str) -> None:
+    async with editor(watch=True) as ed:
         await ed.goto("cb-stylea")
         await ed.press("e")
+        await ed.until(lambda: ed.inspector.typing)
+        await ed.type("Once ")
         await ed.saved()
-        change(ed.file(), lambda config: config["customBlocks"].pop(0))
-        ed.desk.post_message(ed.desk.StoryChanged("the-quay", frozenset()))
-        await ed.until(lambda: "cb-stylea" not in [row.key for row in ed.blocks.rows])
-        await ed.until(lambda: ed.focus == "blocks", "the focus, away from the neighbour's text")
+        await ed.pilot.pause(0.5)  # the watch has to be in place
+        if damage == "invalid":
+            ed.file().write_bytes(b'{"a')
+        else:
+            change(ed.file(), lambda config: config["customBlocks"].clear())
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog), "the message")
+        await ed.until(lambda: ed.shows("can't be edited now"))
+        await ed.type("a quiet R D")
+        assert isinstance(ed.app.screen, ChoiceDialog)
+        await ed.press("escape")
+        await ed.until(lambda: not isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.focus == "blocks"
+
+
+async def test_the_cursor_of_a_text_stays_beside_its_words(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("e", "ctrl+end")
+        await ed.type(" And then")
+        await ed.press("escape")
+        await ed.saved()
+        await ed.press("u", "e")
+        await ed.until(lambda: ed.inspector.typing)
+        assert ed.text.text == "Short sentences."
+        await ed.type("!")
+        assert ed.text.text == "Short sentences.!", "behind what was taken back"
+        await ed.press("escape")
+        await ed.saved()
+        change(ed.file(), lambda config: config["customBlocks"][0].update(content="Please: Short sentences.!"))
+        ed.session.document.check_file()
+        ed.desk.show_rows()
+        await ed.press("e")
+        await ed.until(lambda: ed.inspector.typing and ed.text.text.startswith("Please"))
+        await ed.type("?")
+        assert ed.text.text == "Please: Short sentences.!?"
