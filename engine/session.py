@@ -23,6 +23,7 @@ from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
 from engine.text import collapse_space, cut, utf16_length
 
+ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 NAME_LIMIT = 100
 """UTF-16 units of a custom block's name."""
@@ -265,6 +266,13 @@ class Session:
             raise NotFound(f"{self.agent} has no tool {tool!r}", repair=f"tools: {', '.join(known) or 'none'}")
         verb = "enable" if enabled else "disable"
         return self._apply(f"{verb} tool {tool}", lambda config: edits.set_tool(config, tool, enabled))
+
+    def set_auto_analysis(self, enabled: bool) -> Change | None:
+        """Let the analysis run by itself after a save, or not. Raises `WrongInput` for an agent that never does."""
+        if self.agent != ANALYZE:
+            raise WrongInput(f"{self.agent} never runs by itself", repair=f"this is for {ANALYZE}")
+        verb = "enable" if enabled else "disable"
+        return self._apply(f"{verb} the analysis after a save", lambda config: edits.set_auto_analysis(config, enabled))
 
     def undo(self) -> Change | None:
         """Take the last edit back."""

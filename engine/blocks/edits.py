@@ -201,6 +201,11 @@ def set_tool(config: BlockConfig, tool: str, enabled: bool) -> BlockConfig:
     return config.model_copy(update={"disabledTools": tools})
 
 
+def set_auto_analysis(config: BlockConfig, enabled: bool) -> BlockConfig:
+    """Let the analysis run by itself after a save, or not. Only that of `librarian.analyze` counts (spec, 8.1)."""
+    return config.model_copy(update={"disableAutoAnalysis": not enabled})
+
+
 def _ids(rows: Iterable[Row], role: Role) -> list[str]:
     return [row.id for row in rows if row.role == role]
 

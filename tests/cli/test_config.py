@@ -270,3 +270,36 @@ def test_unsaved_edits_of_an_open_editor_are_left_to_it(config: Config, data: Pa
         assert files_of(tmp_path / "state" / "journal") == before
     finally:
         editor.close()
+
+
+def test_set_changes_what_a_custom_block_is(config: Config) -> None:
+    block = config.done("add", "Note", "--role", "user", "--type", "simple", "text").text.strip()
+    config.done("set", block, "--name", "Script note", "--role", "system", "--type", "script", "--order", "-5")
+    found = config.saved["customBlocks"][0]
+    assert (found["name"], found["role"], found["type"], found["order"]) == ("Script note", "system", "script", -5)
+    assert config.done("set", block, "--order", "2.5", "--json").document == {"changed": True, "id": block}
+    assert config.done("set", block, "--order", "2.5", "--json").document["changed"] is False
+    for wrong in ((), ("--order", "none"), ("--order", "x"), ("--role", "nobody"), ("--name", " ")):
+        assert config("set", block, *wrong).code == 2
+    built_in = config("set", "summary", "--name", "Mine")
+    assert built_in.code == 2 and "built-in" in built_in.err
+
+
+def test_duplicate(config: Config) -> None:
+    block = config.done("add", "Note", "--role", "user", "--type", "simple", "text").text.strip()
+    copy = config.done("duplicate", block).text.strip()
+    of_built_in = config.done("duplicate", "story-info", "--json").document["id"]
+    found = {item["id"]: item for item in config.saved["customBlocks"]}
+    assert found[copy]["content"] == "text" and found[copy]["name"] == "Note copy"
+    assert "The Quay" in found[of_built_in]["content"]
+    ids = config.ids("user")
+    assert ids.index(copy) == ids.index(block) + 1 and ids.index(of_built_in) == ids.index("story-info") + 1
+
+
+def test_analysis_is_switched_for_the_agent_that_runs_by_itself(run: Run, story: Path) -> None:
+    assert run("config", "the-quay", "librarian.analyze", "analysis", "off").code == 0
+    saved = json.loads(config_file(story, "librarian.analyze").read_bytes())
+    assert saved["disableAutoAnalysis"] is True
+    assert run("config", "the-quay", "librarian.analyze", "analysis", "on", "--json").document == {"changed": True}
+    refused = run("config", "the-quay", WRITER, "analysis", "off")
+    assert refused.code == 2 and "librarian.analyze" in refused.err

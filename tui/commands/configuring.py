@@ -136,6 +136,12 @@ def _order(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     return int(number) if number.is_integer() else number
 
 
+def _number(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    if value == "none":
+        raise click.BadParameter("a custom block always has an order of its own")
+    return None if value is None else _order(context, parameter, value)
+
+
 # A negative number is no option.
 @config.command(context_settings={"ignore_unknown_options": True})
 @click.argument("block", metavar="ID")
@@ -219,6 +225,50 @@ def rename(workspace: Workspace, block: str, name: str, branch: str | None, as_j
     _report(as_json, change, id=block)
 
 
+@config.command("set")
+@click.argument("block", metavar="ID")
+@click.option("--name", help="Its name; the id stays.")
+@click.option("--role", type=click.Choice(["system", "user"]), help="The message it stands in.")
+@click.option("--type", "kind", type=click.Choice(["simple", "script"]), help="Text, or JavaScript.")
+@click.option("--order", "number", metavar="N", callback=_number, help="Its own order, where nothing else places it.")
+@branch_option
+@with_workspace
+def set_block(
+    workspace: Workspace,
+    block: str,
+    name: str | None,
+    role: Any,
+    kind: Any,
+    number: float | None,
+    branch: str | None,
+    as_json: bool,
+) -> None:
+    """Change what a custom block is: name, role, type, own order."""
+    if name is None and role is None and kind is None and number is None:
+        raise WrongInput("nothing to change is given", repair="give --name, --role, --type or --order")
+
+    def change(session: Session) -> Change | None:
+        return session.change(block, name=None if name is None else checked(name), role=role, type=kind, order=number)
+
+    _report(as_json, _edit(workspace, branch, change), id=block)
+
+
+@config.command()
+@click.argument("block", metavar="ID")
+@branch_option
+@with_workspace
+def duplicate(workspace: Workspace, block: str, branch: str | None, as_json: bool) -> None:
+    """Add a copy of a block behind it and print its id.
+
+    Of a built-in block, its text as a block of your own.
+    """
+    made = _edit(workspace, branch, lambda session: session.duplicate(block))
+    if as_json:
+        write_json({"changed": True, "id": made})
+    else:
+        write(f"{made}\n")
+
+
 @config.command()
 @click.argument("block", metavar="ID")
 @branch_option
@@ -242,6 +292,18 @@ def tool(workspace: Workspace, name: str, state: str, branch: str | None, as_jso
     known = workspace.agent(_target(branch)[1]).tools
     change = _edit(workspace, branch, lambda session: session.set_tool(name, state == "on", known))
     _report(as_json, change, id=name)
+
+
+@config.command()
+@click.argument("state", type=click.Choice(["on", "off"]))
+@branch_option
+@with_workspace
+def analysis(workspace: Workspace, state: str, branch: str | None, as_json: bool) -> None:
+    """Let the analysis run after a save, or not.
+
+    For librarian.analyze, the only agent that runs by itself.
+    """
+    _report(as_json, _edit(workspace, branch, lambda session: session.set_auto_analysis(state == "on")))
 
 
 @config.command()
