@@ -95,7 +95,7 @@ def _list_bench(name: str, key: bytes) -> Callable[[Bench], Iterable[Measurement
             with _editor(bench, _command(bench.copy(bench.data(bench.sizes[0], length)))) as app:
                 app.press(key, 0.5, 0.5)
                 settle(app, bench)
-                typed = _type(app, bench, [key] * bench.keys(60))
+                typed = _type(app, bench, [key] * bench.keys(40))
                 rested = _type(app, bench, [key] * bench.keys(8), bench.seconds(0.8))
             costs.append(typed.milliseconds)
             yield from _lines(f"{name}.{length}", typed, 1024)
