@@ -31,7 +31,7 @@ async def main() -> None:
                 await pilot.pause(0.05)
             desk = app.desk
             desk.show_key(next(row.key for row in desk.blocks.rows if row.name == SHOWN))
-            while "ms" not in str(desk.inspector.query_one("#preview-label").render()):
+            while not desk.inspector.furnished or "ms" not in str(desk.inspector.parts.preview_label.render()):
                 await pilot.pause(0.05)
             await pilot.pause(0.3)
             (ROOT / "docs" / "screen.svg").write_text(app.export_screenshot(title="Stonehand"), "utf-8")

@@ -19,6 +19,7 @@ TAB_WIDTH = 4
 # Characters that are one cell wide in every terminal, need no replacement and join nothing: Latin, Greek,
 # Cyrillic and typographic punctuation. Text made of these only is wrapped by counting characters.
 _PLAIN = re.compile(r"[ -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2022\u2026]*")
+_LOOSE_JOINER = re.compile("(?<![^\u200d])\u200d|\u200d(?=\t)")
 
 
 def is_plain(text: str, start: int = 0, end: int | None = None) -> bool:
@@ -123,8 +124,10 @@ def _cell_break_in(window: str, width: int) -> int | None:
 
 
 def _unjoined(text: str) -> str:
-    """`text` without joiners before tabs, which would swallow the first of the spaces a tab is drawn as."""
-    return text.replace("\u200d\t", "\u200b\t")
+    """`text` without joiners that join nothing: at its start, behind another one, and before tabs, where one would
+    swallow the first of the spaces a tab is drawn as.
+    """
+    return _LOOSE_JOINER.sub("\u200b", text) if "\u200d" in text else text
 
 
 def _skip_spaces(text: str, at: int, end: int) -> int:
