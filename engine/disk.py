@@ -471,18 +471,37 @@ class _Entry(Generic[T]):
     problems: tuple[Problem, ...]
 
 
+def _skipped_link(link: Path) -> Problem:
+    return Problem(
+        "is a link that leads out of the story, so it was skipped",
+        link,
+        repair="put a copy of what it leads to in its place",
+    )
+
+
+_LINK: Final = (-1, -1, -1)
+"""The stamp of a link that is not followed."""
+
+
 class FolderCache(Generic[T]):
     """Every `*.json` of one folder, parsed; a scan reads only the files that changed since the last one.
 
     `parse` gets a path and bytes and returns the value, None when the file is of no use, and what is wrong
     with it; a `StonehandError` it raises counts as a problem. No file takes the others down (spec, bug 30),
-    and neither a missing folder nor a file that vanishes during the scan is an error. Not for several
+    and neither a missing folder nor a file that vanishes during the scan is an error. With `within`, a link
+    that leads out of that folder is not followed, neither a file nor the folder itself. Not for several
     threads at once.
     """
 
-    def __init__(self, folder: Path, parse: Callable[[Path, bytes], tuple[T | None, tuple[Problem, ...]]]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        parse: Callable[[Path, bytes], tuple[T | None, tuple[Problem, ...]]],
+        within: Path | None = None,
+    ) -> None:
         self.folder = folder
         self._parse = parse
+        self._within = within
         self._known: dict[str, _Entry[T]] = {}
         self._folder_problem: tuple[Problem, ...] = ()
         self._entries: Mapping[str, T] = MappingProxyType({})
@@ -512,17 +531,24 @@ class FolderCache(Generic[T]):
         changed = False
         folder_problem: tuple[Problem, ...] = ()
         try:
+            if self.folder.is_symlink() and self._leads_out(self.folder):
+                folder_problem = (_skipped_link(self.folder),)
+                raise FileNotFoundError
             with os.scandir(self.folder) as files:
                 for file in files:
                     name = file.name
                     if not name.endswith(".json"):
+                        continue
+                    entry = known.get(name)
+                    if file.is_symlink() and self._leads_out(file):
+                        fresh[name] = _Entry(_LINK, None, None, (_skipped_link(self.folder / name),))
+                        changed = changed or entry is None or entry.stamp != _LINK
                         continue
                     try:
                         found = file.stat()
                     except FileNotFoundError:
                         continue
                     stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-                    entry = known.get(name)
                     if entry is None or entry.stamp != stamp or entry.digest is not None:
                         entry, new = self._load(file, entry, found, stamp, now)
                         if entry is None:
@@ -542,6 +568,12 @@ class FolderCache(Generic[T]):
             self._folder_problem = folder_problem
         self._known = fresh
         return changed
+
+    def _leads_out(self, link: os.DirEntry[str] | Path) -> bool:
+        if self._within is None:
+            return False
+        real, real_within = Path(os.path.realpath(link)), Path(os.path.realpath(self._within))
+        return real != real_within and real_within not in real.parents
 
     def _load(
         self,

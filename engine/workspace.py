@@ -22,7 +22,6 @@ from engine.agents.tools import describe
 from engine.blocks.apply import ScriptResult
 from engine.blocks.bundles import agent_bundle, is_customised, story_bundle
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
-from engine.doctor import examine
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
@@ -42,6 +41,7 @@ from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
 if TYPE_CHECKING:
+    from engine.doctor import Finding, Repaired
     from engine.models.choice import ModelChange
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
@@ -606,11 +606,32 @@ class Workspace:
         snapshot = self.story(story_id).snapshot(branch)
         return [fragment for fragment in snapshot.fragments.values() if not fragment.archived]
 
-    def doctor(self, story_id: str | None = None) -> list[Problem]:
+    def doctor(self, story_id: str | None = None) -> list[Finding]:
         """Everything found wrong in the data folder or one story; reads only."""
-        folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
-        found = [problem for folder in folders for problem in examine(folder)]
-        return found if story_id is not None else [*self._instructions.problems(), *found]
+        from engine.doctor import Finding, examine, missing_meta
+
+        if story_id is not None:
+            return examine(self.story(story_id))
+        found = [finding for folder in list_stories(self.data) for finding in examine(folder)]
+        sets = [Finding.of(problem) for problem in self._instructions.problems()]
+        return [*sets, *found, *missing_meta(self.data)]
+
+    @property
+    def repair_kinds(self) -> tuple[str, ...]:
+        """The names of the kinds of repairs there are."""
+        from engine.doctor import Kind
+
+        return tuple(kind.value for kind in Kind)
+
+    def repair(self, findings: Iterable[Finding]) -> Repaired:
+        """Carry out the repairs that these findings offer, with copies of the touched files in the state folder."""
+        from engine.doctor import repair
+
+        offered = [finding.offered for finding in findings if finding.offered is not None]
+        outcome = repair(offered, self.state / "backups", self.data)
+        for folder in tuple(self._folders.values()):
+            folder.invalidate()
+        return outcome
 
     # -- watching and closing
 

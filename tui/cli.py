@@ -15,7 +15,7 @@ import click
 
 from engine import __version__
 from engine.errors import WrongInput
-from tui.commands import branching, configuring, exchanging, generating, looking, models
+from tui.commands import branching, configuring, examining, exchanging, generating, looking, models
 from tui.commands.frame import Call, Group, data_option
 from tui.launch import is_path, open_editor, told
 from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
@@ -118,7 +118,7 @@ for _command in (
     looking.list_blocks,
     looking.compile_prompt,
     looking.evaluate,
-    looking.doctor,
+    examining.doctor,
     configuring.config,
     exchanging.export,
     exchanging.import_bundle,

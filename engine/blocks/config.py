@@ -167,6 +167,27 @@ def checked(model: type[M], values: Mapping[str, Any]) -> M:
         raise ConfigFault(_clean(first["loc"], values), _reason(first)) from None
 
 
+def config_faults(value: Any) -> tuple[ConfigFault, ...]:
+    """Every fault of a JSON value as a block config, in the order they stand in it; none when it is valid."""
+    try:
+        parse_config(value)
+    except ConfigFault as fault:
+        if not isinstance(value, Mapping):
+            return (fault,)
+    else:
+        return ()
+    try:
+        BlockConfig.model_validate(value)
+    except ValidationError as error:
+        found: dict[tuple[str | int, ...], ConfigFault] = {}
+        for item in error.errors(include_url=False):
+            # Of a value that may be one of several types each type is reported: one is enough.
+            path = _clean(item["loc"], value)
+            found.setdefault(path, ConfigFault(path, _reason(item)))
+        return tuple(found.values())
+    return ()
+
+
 def _clean(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
     # pydantic adds path elements of its own (union branches, validators): keep what leads through the file.
     path: list[str | int] = []

@@ -67,6 +67,11 @@ def is_legacy(story: Path) -> bool:
     return not (story / FOLDER).is_dir()
 
 
+def legacy_items(story: Path) -> list[Path]:
+    """The content of the old layout that lies in a story's own folder."""
+    return [story / name for name in (*_LEGACY_ITEMS, *_OWN_ITEMS) if (story / name).exists()]
+
+
 def content_root(story: Path, branch_id: str) -> Path:
     """The folder that holds a branch's content; it need not exist. Raises `WrongInput` for an id that is no
     name.
@@ -153,7 +158,7 @@ def adopt_branches(story: Path) -> None:
     """
     import shutil  # slow to import, and hardly ever needed
 
-    items = [story / name for name in (*_LEGACY_ITEMS, *_OWN_ITEMS) if (story / name).exists()]
+    items = legacy_items(story)
     staging = story / f"{FOLDER}.tmp-{base36(time.time_ns())}"
     try:
         main = staging / MAIN
@@ -165,7 +170,7 @@ def adopt_branches(story: Path) -> None:
                 shutil.copy2(item, main / item.name)
         if hasattr(os, "sync"):
             os.sync()
-        write_atomic(story / INDEX, dump_json(_default_index()))
+        write_atomic(story / INDEX, dump_json(default_index()))
         staging.rename(story / FOLDER)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
@@ -179,7 +184,8 @@ def adopt_branches(story: Path) -> None:
             shutil.rmtree(item) if item.is_dir() else item.unlink()
 
 
-def _default_index() -> Mapping[str, Any]:
+def default_index() -> Mapping[str, Any]:
+    """The index of a story whose only branch is `main`."""
     created = now_iso()
     main = {"id": MAIN, "name": "Main", "order": 0, "createdAt": created}
     return {"branches": [main], "activeBranchId": MAIN}

@@ -136,7 +136,7 @@ class StoryFolder:
             root = self.content_root(branch.id)
             content = self._contents.get(root)
             if content is None:
-                content = self._contents[root] = _Content(root)
+                content = self._contents[root] = _Content(root, self.path)
             snapshot = content.snapshot(self.path, branch.id, self._meta.load(), branches)
             self._vouched[branch_id] = (generation, snapshot)
             return snapshot
@@ -223,8 +223,8 @@ class StoryFolder:
 class _Content:
     """The cached files of one content root and the snapshot last made of them."""
 
-    def __init__(self, root: Path) -> None:
-        self._fragments = FolderCache(root / "fragments", parse_fragment)
+    def __init__(self, root: Path, story: Path) -> None:
+        self._fragments = FolderCache(root / "fragments", parse_fragment, within=story)
         self._chain = FileCache(
             root / "prose-chain.json",
             _reported(parse_chain, NO_CHAIN, "until it is repaired, prose is shown in order of creation"),

@@ -222,7 +222,7 @@ def test_doctor_reports_file_field_and_line(run: Run, data: Path, story: Path) -
     (story / "branches" / "main" / "fragments" / "kn-broken.json").write_text("{", encoding="utf-8")
     done = run("doctor", "--json")
     assert done.code == 1
-    assert all(list(item) == ["message", "file", "field", "line", "repair"] for item in done.document)
+    assert all(list(item) == ["message", "file", "field", "line", "repair", "offered"] for item in done.document)
     found = next(item for item in done.document if item["file"] == str(file))
     assert (found["field"], found["line"]) == ("customBlocks[0].role", 6)
     text = run("doctor")

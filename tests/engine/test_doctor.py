@@ -143,9 +143,10 @@ def test_the_doctor_of_a_data_folder_reads_only(data: Path, opened: Callable[...
     assert {problem.file.name for problem in problems if problem.file is not None} == {
         f"{WRITER}.json",
         "gl-tonare.json",
+        "old",
     }
     assert tree(data) == before
-    assert opened().doctor("broken") == problems
+    assert opened().doctor("broken") + opened().doctor("old") == problems
 
 
 @pytest.mark.parametrize("name", ["prose-chain.json", "associations.json", "branches.json"])

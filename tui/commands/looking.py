@@ -1,4 +1,4 @@
-"""Commands that look and change nothing: stories, agents, blocks, compile, eval, doctor."""
+"""Commands that look and change nothing: stories, agents, blocks, compile, eval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.commands.frame import (
     warn,
     with_workspace,
 )
-from tui.output import DONE, FAILED, message, one_line, table, write, write_json
+from tui.output import DONE, FAILED, message, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
@@ -286,38 +286,3 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
     if text is None:
         message(result.described or "returned an empty text")
     return DONE if result.error is None else FAILED
-
-
-@click.command(cls=Command)
-@click.argument("story", required=False)
-@with_workspace
-def doctor(workspace: Workspace, story: str | None, as_json: bool) -> int:
-    """Report what is wrong with the files.
-
-    Every problem of the data folder, or of one story, with its file and a repair. Nothing is changed. The exit code
-    is 1 when problems were found.
-
-    \b
-    Examples:
-      stonehand doctor
-      stonehand doctor my-story --json
-    """
-    problems = workspace.doctor(story)
-    if as_json:
-        write_json(
-            [
-                {
-                    "message": problem.message,
-                    "file": None if problem.file is None else str(problem.file),
-                    "field": problem.field,
-                    "line": problem.line,
-                    "repair": problem.repair,
-                }
-                for problem in problems
-            ]
-        )
-    elif problems:
-        write("".join(f"{one_line(str(problem))}\n" for problem in problems))
-    else:
-        message("no problems found")
-    return FAILED if problems else DONE

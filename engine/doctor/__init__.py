@@ -1,0 +1,63 @@
+"""The doctor: everything found wrong with a story, each with its file and what to do, and repairs on request.
+
+Source: spec, section 15. `examine` reads and never writes; `repair` does what findings offer, and nothing else.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from engine.doctor.branches import index_findings, layout_findings
+from engine.doctor.chain import association_findings, chain_findings
+from engine.doctor.configs import config_findings
+from engine.doctor.finding import Finding, Kind, Repair
+from engine.doctor.fragments import fragment_files, tag_findings, with_repair
+from engine.doctor.leftovers import leftover_findings
+from engine.doctor.mending import Repaired, repair
+from engine.doctor.meta import missing_meta, order_findings
+from engine.doctor.others import log_findings, story_file_findings
+from engine.errors import StonehandError
+from engine.story import StoryFolder
+
+__all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "repair"]
+
+
+def examine(folder: StoryFolder) -> list[Finding]:
+    """What is wrong with one story, in all its branches; each fault is told once."""
+    story = folder.path
+    found: list[Finding] = []
+    try:
+        branches = folder.branches()
+    except StonehandError as error:
+        return [Finding.of(error.problem)]
+    found += layout_findings(story, branches)
+    found += index_findings(story, branches)
+    everywhere: frozenset[str] = frozenset()
+    for branch_id in branches.ids:
+        try:
+            root = folder.content_root(branch_id)
+        except StonehandError as error:
+            found.append(Finding.of(error.problem))
+            continue
+        files = fragment_files(root)
+        everywhere |= files
+        try:
+            snapshot = folder.snapshot(branch_id)
+        except StonehandError as error:
+            found.append(Finding.of(error.problem))
+            found += config_findings(root, None)
+            found += log_findings(root)
+            continue
+        told = {*branches.problems}
+        found += [with_repair(problem, snapshot, root) for problem in snapshot.problems if problem not in told]
+        found += chain_findings(root, snapshot, files)
+        found += association_findings(root, files)
+        found += tag_findings(snapshot, root)
+        found += config_findings(root, snapshot)
+        found += log_findings(root)
+    with suppress(StonehandError):  # told with the snapshot
+        found += order_findings(story, folder.meta(), everywhere)
+    found += story_file_findings(story)
+    known = {finding.file for finding in found}
+    found += [finding for finding in leftover_findings(story) if finding.file not in known]
+    return list(dict.fromkeys(found))

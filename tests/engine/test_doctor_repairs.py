@@ -1,0 +1,459 @@
+"""Every fault has a line that says it; a safe repair is made on request, with a backup, and mends nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.doctor import Finding, Kind, Repaired, examine, repair
+from engine.story import StoryFolder
+from engine.workspace import Workspace
+from tests.engine.story_builder import tree
+from tests.stories import config_file, custom_block, fragment, make_story
+
+WRITER = "generation.writer"
+LONG_AGO = 1_600_000_000
+
+Fault = Callable[[Path], None]
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_bytes())
+
+
+def change(file: Path, edit: Callable[[Any], Any]) -> None:
+    value = read(file)
+    edit(value)
+    file.write_text(json.dumps(value, indent=2), "utf-8")
+
+
+def config(**parts: Any) -> Fault:
+    """A writer's config, with a key no version knows."""
+
+    def make(story: Path) -> None:
+        file = config_file(story)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({**parts, "x-future": [1]}, indent=2), "utf-8")
+
+    return make
+
+
+def edited(name: str, edit: Callable[[Any], Any]) -> Fault:
+    return lambda story: change(story / name, edit)
+
+
+def added(name: str, value: Any) -> Fault:
+    def make(story: Path) -> None:
+        (story / name).parent.mkdir(parents=True, exist_ok=True)
+        (story / name).write_text(value if isinstance(value, str) else json.dumps(value, indent=2), "utf-8")
+
+    return make
+
+
+def leftover(story: Path) -> None:
+    file = story / "branches/main/fragments/kn-mirafa.json.tmp-mb3k2x-a1b2c3"
+    file.write_text("{", "utf-8")
+    os.utime(file, (LONG_AGO, LONG_AGO))
+
+
+CHAIN = "branches/main/prose-chain.json"
+FRAGMENT = "branches/main/fragments/gl-tonare.json"
+BLOCK = custom_block("cb-aaaa", "x")
+
+REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
+    "override of a block of the older layout": (
+        config(overrides={"tools": {}, "prose": {"enabled": False, "x": 1}}),
+        Kind.OLD_ID,
+        "overrides.prose",
+        "the block prose of the older layout is prose-recent now",
+    ),
+    "order names a block of the older layout": (
+        config(blockOrder=["tools", "shortlist-knowledge", "prose-recent"]),
+        Kind.OLD_ID,
+        "blockOrder[1]",
+        "shortlist-knowledge of the older layout, which is fragment-catalog now",
+    ),
+    "override of no block": (config(overrides={"ghost": {}}), Kind.OVERRIDE, "overrides.ghost", "no block ghost"),
+    "order names no block": (config(blockOrder=["ghost", "tools"]), Kind.BLOCK_ORDER, "blockOrder[0]", "ghost"),
+    "order names a block twice": (
+        config(blockOrder=["tools", "summary", "tools"]),
+        Kind.BLOCK_ORDER,
+        "blockOrder[0]",
+        "names tools again",
+    ),
+    "two custom blocks of one id": (
+        config(customBlocks=[BLOCK, {**BLOCK, "name": "twin"}], blockOrder=["cb-aaaa"]),
+        Kind.BLOCK_ID,
+        "customBlocks[1].id",
+        "more than one custom block has the id cb-aaaa",
+    ),
+    "old name of a tool": (
+        config(disabledTools=["editProse", "getFragment"]),
+        Kind.OLD_TOOL,
+        "disabledTools[1]",
+        "getFragment is the old name of a tool that is called readFragments now",
+    ),
+    "lost section": (
+        edited(CHAIN, lambda v: v["entries"].append({"proseFragments": ["pr-lost00"], "active": "pr-lost00"})),
+        Kind.CHAIN,
+        "entries[2].active",
+        "section 3 shows pr-lost00, which is not there",
+    ),
+    "lost shown variant": (
+        edited(CHAIN, lambda v: v["entries"][1].update(proseFragments=["pr-aaaa01", "pr-lost00"], active="pr-lost00")),
+        Kind.CHAIN,
+        "entries[1].active",
+        "section 2 shows pr-lost00, which is not there",
+    ),
+    "lost variant": (
+        edited(CHAIN, lambda v: v["entries"][1]["proseFragments"].append("pr-lost00")),
+        Kind.CHAIN,
+        "entries[1].proseFragments[1]",
+        "has a variant pr-lost00",
+    ),
+    "shown fragment that is no variant": (
+        edited(CHAIN, lambda v: v["entries"][1].update(active="pr-aaaa00")),
+        Kind.CHAIN,
+        "entries[1].active",
+        "not among its variants",
+    ),
+    "tag index names no fragment": (
+        added("branches/main/associations.json", {"tagIndex": {"sea": ["kn-mirafa", "kn-lost00"]}, "refIndex": {}}),
+        Kind.ASSOCIATIONS,
+        "tagIndex.sea[1]",
+        "the tag sea names kn-lost00",
+    ),
+    "references of no fragment": (
+        added("branches/main/associations.json", {"tagIndex": {}, "refIndex": {"__backref:kn-lost00": ["kn-mirafa"]}}),
+        Kind.ASSOCIATIONS,
+        "refIndex.__backref:kn-lost00",
+        "references of kn-lost00",
+    ),
+    "fragment order names no fragment": (
+        edited("meta.json", lambda v: v["settings"].update(fragmentOrder=["gl-tonare", "gl-lost00"], x=1)),
+        Kind.FRAGMENT_ORDER,
+        "settings.fragmentOrder[1]",
+        "names gl-lost00, which no branch has",
+    ),
+    "fragment order names one twice": (
+        edited("meta.json", lambda v: v["settings"].update(fragmentOrder=["gl-tonare", "gl-tonare"])),
+        Kind.FRAGMENT_ORDER,
+        "settings.fragmentOrder[1]",
+        "gl-tonare a second time",
+    ),
+    "two files of one id": (
+        added("branches/main/fragments/kn-copied.json", fragment("kn-mirafa", "knowledge", "Nine berths.")),
+        Kind.FRAGMENT_ID,
+        "id",
+        "has the id kn-mirafa, as kn-mirafa.json has",
+    ),
+    "unknown placement": (
+        edited(FRAGMENT, lambda v: v.update(placement="footer")),
+        Kind.PLACEMENT,
+        "placement",
+        "neither system nor user",
+    ),
+    "active branch that is none": (
+        edited("branches.json", lambda v: v.update(activeBranchId="br-lost")),
+        Kind.BRANCHES,
+        "activeBranchId",
+        "names no branch of the list",
+    ),
+    "listed branch without a folder": (
+        edited("branches.json", lambda v: v["branches"].append({"id": "br-lost", "name": "Lost"})),
+        Kind.BRANCHES,
+        "branches[1]",
+        "br-lost has no folder",
+    ),
+    "branch listed twice": (
+        edited("branches.json", lambda v: v["branches"].append({"id": "main", "name": "Again"})),
+        Kind.BRANCHES,
+        "branches[1].id",
+        "main is listed twice",
+    ),
+    "branch that is not listed": (
+        lambda story: (story / "branches/br-hidden/fragments").mkdir(parents=True),
+        Kind.BRANCHES,
+        "",
+        "does not list",
+    ),
+    "temporary file": (leftover, Kind.LEFTOVER, "", "temporary file"),
+}
+
+
+def only(story: Path) -> Finding:
+    found = examine(StoryFolder(story))
+    assert len(found) == 1, [str(item) for item in found]
+    return found[0]
+
+
+def mend(findings: list[Finding], data: Path, backups: Path) -> Repaired:
+    return repair([finding.offered for finding in findings if finding.offered is not None], backups, data)
+
+
+@pytest.mark.parametrize("fault", REPAIRABLE)
+def test_a_fault_is_found_and_mended_on_request(
+    fault: str, story: Path, data: Path, tmp_path: Path, state: Path
+) -> None:
+    make, kind, field, message = REPAIRABLE[fault]
+    make(story)
+    before = tree(data)
+    finding = only(story)
+    assert (finding.field, message in finding.message) == (field, True), str(finding)
+    assert "\n" not in str(finding)
+    assert finding.repair, "it says what to do"
+    assert finding.file is not None
+    assert finding.offered is not None
+    assert finding.offered.kind is kind
+    assert tree(data) == before, "examining changes nothing"
+    outcome = mend([finding], data, tmp_path / "backups")
+    assert (outcome.done, outcome.failed) == ((finding.offered,), ())
+    assert examine(StoryFolder(story)) == []
+    touched = {name for name, content in before.items() if tree(data).get(name, (None,))[0] != content[0]}
+    assert len(touched) == 1, "one file and no other"
+    assert outcome.backup is not None
+    assert {name: content[0] for name, content in tree(outcome.backup).items()} == {
+        name: before[name][0] for name in touched
+    }
+
+
+def test_repairs_keep_what_they_do_not_know(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    REPAIRABLE["override of a block of the older layout"][0](story)
+    mend([only(story)], data, tmp_path / "b")
+    assert read(config_file(story)) == {
+        "overrides": {"tools": {}, "prose-recent": {"enabled": False, "x": 1}},
+        "x-future": [1],
+    }
+
+
+def test_all_repairs_of_one_file_go_together(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    config(
+        customBlocks=[BLOCK, {**BLOCK, "name": "twin"}],
+        overrides={
+            "ghost": {},
+            "shortlist-knowledge": {"order": 1},
+            "shortlist-characters": {},
+            "cb-aaaa": {"order": 9},
+        },
+        blockOrder=["shortlist-guidelines", "ghost", "cb-aaaa", "shortlist-knowledge", "tools", "tools"],
+        disabledTools=["deleteFragment", "createFragment"],
+    )(story)
+    found = examine(StoryFolder(story))
+    outcome = mend(found, data, tmp_path / "b")
+    assert outcome.failed == ()
+    value = read(config_file(story))
+    first, second = (block["id"] for block in value["customBlocks"])
+    assert (first, value["blockOrder"]) == ("cb-aaaa", ["fragment-catalog", first, second, "tools"])
+    assert value["overrides"] == {
+        "fragment-catalog": {"order": 1},
+        "shortlist-characters": {},
+        "cb-aaaa": {"order": 9},
+        second: {"order": 9},
+    }
+    assert value["disabledTools"] == ["editFragments"]
+    left = only(story)
+    assert (left.field, left.offered) == ("overrides.shortlist-characters", None), "two can't become one by themselves"
+
+
+def test_several_sections_are_mended_each_its_way(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    entries = [
+        {"proseFragments": ["pr-aaaa00", "pr-lost00"], "active": "pr-lost00", "note": "kept"},
+        {"proseFragments": ["pr-lost00"], "active": "pr-lost00"},
+        {"proseFragments": ["pr-aaaa01"], "active": "pr-aaaa01"},
+    ]
+    change(story / CHAIN, lambda value: value.update(entries=entries, other=1))
+    mend(examine(StoryFolder(story)), data, tmp_path / "b")
+    assert read(story / CHAIN) == {
+        "entries": [{"proseFragments": ["pr-aaaa00"], "active": "pr-aaaa00", "note": "kept"}, entries[2]],
+        "other": 1,
+    }
+
+
+NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
+    "section of a fragment that can't be read": (
+        lambda story: (story / "branches/main/fragments/pr-aaaa01.json").write_text("{", "utf-8"),
+        "entries[1].active",
+        "whose file can't be used",
+    ),
+    "lost tag in a custom block": (
+        config(customBlocks=[{**BLOCK, "content": "See <@kn-lost00> and <@kn-mirafa:short>."}]),
+        "customBlocks[0].content",
+        "the tag <@kn-lost00> names no fragment",
+    ),
+    "lost tag in an override": (
+        config(overrides={"tools": {"contentMode": "append", "customContent": "<@kn-lost00:short>"}}),
+        "overrides.tools.customContent",
+        "<@kn-lost00:short>",
+    ),
+    "lost tag in a fragment": (edited(FRAGMENT, lambda v: v.update(content="<@ch-lost00>")), "content", "<@ch-lost00>"),
+    "two names of one marker": (
+        config(customBlocks=[{**BLOCK, "name": "My Style"}, custom_block("cb-bbbb", "y", name="my_style")]),
+        "customBlocks[1].name",
+        "the marker of cb-bbbb gets the name my-style, which cb-aaaa has",
+    ),
+    "the marker of a built-in block": (
+        config(customBlocks=[{**BLOCK, "name": "Tools"}]),
+        "customBlocks[0].name",
+        "the built-in block tools has",
+    ),
+    "a name without a slug": (
+        config(customBlocks=[{**BLOCK, "name": "日本"}]),
+        "customBlocks[0].name",
+        "no letter a to z",
+    ),
+    "a config of no agent": (
+        added("branches/main/agent-blocks/generation.poet.json", {}),
+        "",
+        "no agent generation.poet",
+    ),
+    "a log that is none": (added("branches/main/generation-logs/gen-abc.json", {"id": 1}), "messages", "no"),
+    "a log that is no JSON": (added("branches/main/generation-logs/gen-abc.json", "{"), "", "not valid JSON"),
+    "a librarian's file that is no JSON": (added("branches/main/librarian/state.json", "?"), "", "not valid JSON"),
+    "folders that are no JSON": (added("folders.json", "[1,"), "", "not valid JSON"),
+    "content that branches hide": (added("prose-chain.json", {"entries": []}), "", "which hides it"),
+    "main without a folder": (
+        lambda story: (story / "branches/main").rename(story / "branches/br-two"),
+        "branches[0]",
+        "main has no folder",
+    ),
+    "an unknown chain": (lambda story: (story / CHAIN).write_text("[]", "utf-8"), "", "is not a prose chain"),
+    "a tag index that is none": (
+        added("branches/main/associations.json", {"tagIndex": {"a": 1}}),
+        "tagIndex.a",
+        "not a list of ids",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", NOT_REPAIRABLE)
+def test_what_only_its_owner_can_mend_is_said(fault: str, story: Path, state: Path) -> None:
+    make, field, message = NOT_REPAIRABLE[fault]
+    make(story)
+    found = [item for item in examine(StoryFolder(story)) if message in item.message and item.field == field]
+    assert len(found) == 1, [str(item) for item in examine(StoryFolder(story))]
+    assert found[0].offered is None
+    assert found[0].repair, "it says what to do"
+
+
+def test_every_fault_of_a_config_is_told(story: Path) -> None:
+    blocks = [{**BLOCK, "role": "boss", "order": "first"}, {**BLOCK, "id": "Z"}, 7]
+    config(customBlocks=blocks, overrides={"tools": {"enabled": None}}, blockOrder=[1], disableAutoAnalysis="no")(story)
+    found = examine(StoryFolder(story))
+    assert [item.field for item in found] == [
+        "customBlocks[0].role",
+        "customBlocks[0].order",
+        "customBlocks[1].id",
+        "customBlocks[2]",
+        "overrides.tools.enabled",
+        "blockOrder[0]",
+        "disableAutoAnalysis",
+    ]
+    assert all(item.line is not None and item.offered is None for item in found)
+
+
+def test_a_story_of_the_old_layout_is_given_branches_on_request(data: Path, tmp_path: Path, state: Path) -> None:
+    story = make_story(data, "old", legacy=True, configs={WRITER: {"overrides": {"ghost": {}}}})
+    before = tree(story)
+    found = examine(StoryFolder(story))
+    assert [item.offered.kind for item in found if item.offered is not None] == [Kind.LAYOUT, Kind.OVERRIDE]
+    outcome = mend(found, data, tmp_path / "b")
+    assert (len(outcome.done), outcome.failed) == (2, ())
+    assert examine(StoryFolder(story)) == []
+    assert read(config_file(story))["overrides"] == {}
+    assert outcome.backup is not None
+    kept = tree(outcome.backup / "stories/old")
+    assert {name: content[0] for name, content in kept.items() if "agent-blocks" not in name} == {
+        name: content[0] for name, content in before.items() if "agent-blocks" not in name
+    }
+
+
+def test_a_story_without_meta_is_found_and_can_be_given_one(
+    data: Path, opened: Callable[..., Workspace], state: Path
+) -> None:
+    story = make_story(data, "headless")
+    (story / "meta.json").unlink()
+    (data / "stories/empty").mkdir()
+    workspace = opened()
+    empty, headless = sorted(workspace.doctor(), key=lambda item: str(item.file))
+    assert empty.offered is None
+    assert headless.offered is not None
+    assert workspace.repair([empty, headless]).failed == ()
+    assert [item.file for item in workspace.doctor()] == [data / "stories/empty"]
+    assert read(story / "meta.json")["name"] == "headless"
+
+
+def test_a_broken_meta_does_not_hide_the_configs_faults(story: Path) -> None:
+    config(blockOrder=[1])(story)
+    (story / "meta.json").write_text("{", "utf-8")
+    found = {item.file.name for item in examine(StoryFolder(story)) if item.file is not None}
+    assert found == {"meta.json", f"{WRITER}.json"}
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    config(overrides={"ghost": {}})(story)
+    leftover(story)
+    found = examine(StoryFolder(story))
+    config(overrides={"ghost": {}, "tools": {"order": 1}})(story)
+    before = config_file(story).read_bytes()
+    outcome = mend(found, data, tmp_path / "b")
+    assert [failure.file for failure in outcome.failed] == [config_file(story)]
+    assert config_file(story).read_bytes() == before
+    assert len(outcome.done) == 1, "the others go on"
+
+
+def test_without_a_place_for_backups_nothing_is_touched(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    config(overrides={"ghost": {}})(story)
+    before = tree(data)
+    (tmp_path / "b").write_text("in the way", "utf-8")
+    outcome = mend(examine(StoryFolder(story)), data, tmp_path / "b")
+    assert (outcome.done, outcome.backup, len(outcome.failed)) == ((), None, 1)
+    assert tree(data) == before
+
+
+def test_a_write_under_way_is_no_leftover(story: Path) -> None:
+    (story / "meta.json.tmp-mb3k2x-a1b2c3").write_text("{", "utf-8")
+    assert examine(StoryFolder(story)) == []
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A fragment that is none of the story's."""
+    file = tmp_path / "secret.json"
+    file.write_text(json.dumps(fragment("kn-secret", "knowledge", "SECRET", sticky=True)), "utf-8")
+    yield file
+
+
+def test_links_out_of_the_story_are_told_and_not_followed(story: Path, outside: Path) -> None:
+    root = story / "branches/main"
+    link = root / "fragments/kn-secret.json"
+    link.symlink_to(outside)
+    (root / "fragments/kn-inside.json").symlink_to(root / "fragments/kn-mirafa.json")
+    (root / "nowhere.txt").symlink_to(outside.parent / "gone")
+    (root / "agent-blocks").mkdir()
+    stray = root / f"agent-blocks/{WRITER}.json"
+    stray.symlink_to(outside)
+    (story / "notes.txt").symlink_to(outside)
+    snapshot = StoryFolder(story).snapshot()
+    assert snapshot.get("kn-secret") is None
+    assert snapshot.get("kn-inside") is not None, "a link inside is the user's business"
+    told = {item.file: item.message for item in examine(StoryFolder(story)) if item.field == ""}
+    assert set(told) == {link, stray, story / "notes.txt", root / "nowhere.txt"}
+    assert "leads out of the story" in told[link]
+    assert "leads nowhere" in told[root / "nowhere.txt"]
+
+
+def test_a_folder_of_fragments_elsewhere_is_not_read(story: Path, outside: Path) -> None:
+    root = story / "branches/main"
+    (root / "fragments").rename(outside.parent / "elsewhere")
+    (root / "fragments").symlink_to(outside.parent / "elsewhere")
+    folder = StoryFolder(story)
+    assert dict(folder.snapshot().fragments) == {}
+    assert any(item.file == root / "fragments" for item in examine(folder))
+    (root / "fragments").unlink()
+    (outside.parent / "elsewhere").rename(root / "fragments")
+    assert folder.snapshot().fragments, "it is seen when it is back"
