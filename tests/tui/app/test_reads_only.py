@@ -1,0 +1,97 @@
+"""Every screen of every sort of story, looked at: not one byte or time of a file changes (spec, case 54)."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.screen import Screen
+
+import tui.screens
+from engine.workspace import WRITER
+from tests.libraries import GENERATED, make_library, state_of
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tui.screens.passage import PassageScreen
+from tui.screens.prompt import PromptScreen
+
+# What opens and leaves a screen from the main one, without changing anything.
+VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("question_mark",), ("pagedown", "escape")),
+    (("ctrl+p",), ("escape",)),
+    (("r",), ("escape",)),
+    (("a",), ("escape",)),
+    (("R",), ("escape",)),
+    (("s",), ("j", "k", "escape")),
+)
+
+
+def screens() -> set[type[Screen[Any]]]:
+    """Every screen the program can show, found in its package."""
+    modules = [import_module(f"tui.screens.{found.name}") for found in pkgutil.iter_modules(tui.screens.__path__)]
+    classes = {item for module in modules for item in vars(module).values() if isinstance(item, type)}
+    shown = {item for item in classes if issubclass(item, Screen) and item.__module__.startswith("tui.screens.")}
+    return {item for item in shown if not any(item is not other and issubclass(other, item) for other in shown)}
+
+
+async def go(ed: Editor, story: str, branch: str) -> None:
+    ed.desk.begin(lambda: ed.desk._open_story(story, branch, WRITER), "open", exclusive=True)
+    await ed.until(lambda: (ed.session.story, ed.session.branch) == (story, branch), f"{story} › {branch}")
+    await ed.listed()
+    await ed.press("2")
+
+
+async def look_around(ed: Editor, seen: set[type]) -> None:
+    """Go through everything there is to see of the open agent."""
+
+    def note() -> None:
+        seen.add(type(ed.app.screen))
+
+    await ed.press("end", "home", "j", "j", "m", "j", "escape", "slash", "s", "escape", "escape", "2")
+    for row in ("instructions", next((row.key for row in ed.session.rows if row.custom), "tools")):
+        await ed.goto(row)
+        await ed.press("3", "f3", "escape", "escape", "2")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+    for there, back in VISITS:
+        await ed.press(*there)
+        note()
+        await ed.press(*back)
+        while ed.app.screen is not ed.desk:
+            note()
+            await ed.press("escape")
+    await ed.press("p")
+    await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt")
+    note()
+    await ed.press("J", "K", "Y", "y", "slash", *"the", "enter", "n", "N", "b")
+    note()
+    while ed.app.screen is not ed.desk:
+        await ed.press("escape")
+    await ed.press("g")
+    await ed.until(lambda: isinstance(ed.app.screen, PassageScreen), "the generate screen")
+    note()
+    await ed.press("ctrl+o")
+    await ed.until(lambda: not isinstance(ed.app.screen, PassageScreen), "the providers")
+    note()
+    while ed.app.screen is not ed.desk:
+        await ed.press("escape")
+    note()
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_looking_changes_nothing(editor: Open, tmp_path: Path, size: tuple[int, int]) -> None:
+    data = tmp_path / "library"
+    stories = make_library(data)
+    before = state_of(data)
+    seen: set[type] = set()
+    async with editor(size, folder=data, watch=True, ready=False) as ed:
+        await ed.until(lambda: ed.app.desk is not None and ed.desk.session is not None, "a session")
+        for story in stories:
+            for branch in ed.workspace.story(story).branches().ids:
+                await go(ed, story, branch)
+            if story == GENERATED or size[0] > 100:
+                await look_around(ed, seen)
+    assert seen >= screens(), f"not looked at: {screens() - seen}"
+    assert state_of(data) == before
