@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 LOCK_TIMEOUT: Final = 10.0
 """Seconds a writer waits for another one of ours."""
+LOCK_POLL: Final = 0.005
+"""Seconds between two looks at a lock that is taken: a save takes a few milliseconds."""
 
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 _BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -385,7 +387,7 @@ def lock(path: Path) -> Iterator[None]:
     holder = filelock.FileLock(folder / f"{name}.lock", timeout=LOCK_TIMEOUT)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        holder.acquire()
+        holder.acquire(poll_interval=LOCK_POLL)
     except filelock.Timeout:
         raise StonehandError(
             f"is being written by another Stonehand for more than {LOCK_TIMEOUT:g} seconds",

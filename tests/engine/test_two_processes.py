@@ -1,0 +1,107 @@
+"""Two real processes edit one config in turns: every edit is in the file, or was told to be a conflict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.engine.conftest import STORY
+from tests.stories import config_file
+
+ROUNDS = 500
+"""Of each of the two."""
+
+PROGRAM = """
+import json, sys, time
+from pathlib import Path
+from engine import disk
+from engine.document import SaveState
+from engine.errors import Conflict
+from engine.workspace import WRITER, Workspace
+
+data, state, story, who, rounds, manner, start = sys.argv[1:]
+# What is shown is that nothing is lost between the two, not in a power cut; waiting for the disk is most of the time.
+disk._sync = disk._sync_folder = lambda handle: None
+done, conflicts = [], []
+
+def opened():
+    return Workspace(Path(data), state=Path(state), journal=False)
+
+editor = opened()
+
+def append(config, mark):
+    return config.model_copy(update={"blockOrder": (*config.blockOrder, mark)})
+
+def edit(mark):
+    def change(session):
+        here = [item for item in session.document.config.blockOrder if item.startswith(who)]
+        assert here == done, "an edit of ours is gone"
+        session.document.apply("mark", lambda config: append(config, mark))
+    # Anew each time, as a command does it.
+    command = opened()
+    command.edit(story, WRITER, None, change)
+    command.close()
+
+def save(mark):
+    # As an open editor does, which looks at the file only when it saves: the other is in its way most of the time.
+    session = editor.session(story, WRITER)
+    session.document.apply("mark", lambda config: append(config, mark))
+    try:
+        editor.save_now(session)
+    except Conflict:
+        if session.document.state is SaveState.CONFLICT:
+            session.document.take_theirs()
+        raise
+
+while not Path(start).exists():
+    time.sleep(0.001)
+for number in range(int(rounds)):
+    mark = f"{who}{number}"
+    try:
+        (edit if manner == "edit" else save)(mark)
+    except Conflict:
+        conflicts.append(mark)
+    else:
+        done.append(mark)
+editor.close()
+print(json.dumps({"done": done, "conflicts": conflicts}))
+"""
+
+
+@pytest.mark.parametrize("manner", ["edit", "save"])
+def test_a_thousand_edits_of_two_processes(story: Path, data: Path, state: Path, tmp_path: Path, manner: str) -> None:
+    file = config_file(story)
+    file.parent.mkdir()
+    file.write_text(json.dumps({"blockOrder": ["tools"], "x-future": {"kept": True}}), "utf-8")
+    start = tmp_path / "start"
+    rounds = ROUNDS if manner == "edit" else ROUNDS // 5
+
+    def begin(who: str, manner: str) -> subprocess.Popen[str]:
+        arguments = [str(data), str(state), STORY, who, str(rounds), manner, str(start)]
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    programs = {"a": begin("a", "edit"), "b": begin("b", manner)}
+    time.sleep(0.5)  # both have loaded the engine, or one waits for the other a little less
+    start.touch()
+    told = {}
+    for who, program in programs.items():
+        out, errors = program.communicate(timeout=120)
+        assert program.returncode == 0, errors
+        told[who] = json.loads(out)
+    value = json.loads(file.read_bytes())
+    for who, outcome in told.items():
+        marks = [f"{who}{number}" for number in range(rounds)]
+        assert sorted([*outcome["done"], *outcome["conflicts"]]) == sorted(marks), "each was done or told of"
+        assert [item for item in value["blockOrder"] if item.startswith(who)] == outcome["done"], "and is there, once"
+    assert told["a"]["conflicts"] == [], "those who ask first wait for each other"
+    assert told["b"]["done"]
+    assert value["blockOrder"][0] == "tools"
+    assert value["x-future"] == {"kept": True}
+    assert [path.name for path in file.parent.iterdir()] == [file.name], "nothing is left behind"
