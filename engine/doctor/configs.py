@@ -12,7 +12,7 @@ from engine.context import build_context
 from engine.disk import child, json_line, parse_json
 from engine.doctor.finding import Finding, JsonSource, Kind, listed, mapped
 from engine.doctor.tags import lost_tags
-from engine.errors import StonehandError
+from engine.errors import Problem, StonehandError
 from engine.prompt import known_ids
 from engine.story import StorySnapshot
 from engine.story.ids import new_block_id
@@ -67,7 +67,8 @@ def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Find
         faults = config_faults(value)
         for fault in faults:
             line = json_line(source.data.decode("utf-8-sig", "replace"), fault.path)
-            yield Finding(fault.reason, file, dotted(fault.path), line, "repair the file or reset it")
+            problem = Problem(fault.reason, file, dotted(fault.path), line, "repair the file or reset it")
+            yield Finding.of(problem)
         if faults:
             continue
         config = parse_config(value)

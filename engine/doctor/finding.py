@@ -13,6 +13,10 @@ from typing import Any, Self
 from engine.blocks.config import dotted
 from engine.disk import dump_json, json_line, parse_json, read_bytes
 from engine.errors import Problem, StonehandError
+from engine.text import collapse_space
+
+LONGEST = 300
+"""Characters of a message; ids in a file can be any text."""
 
 Edit = Callable[[bytes | None], bytes | None]
 """The bytes a file is to have instead of those it has; None is no file."""
@@ -65,9 +69,9 @@ class Finding(Problem):
         """A problem that reading reported; with another message or advice where the doctor knows better."""
         what = offered.description if offered is not None else "correct it in a text editor"
         return cls(
-            message or problem.message,
+            _line(message or problem.message),
             problem.file,
-            problem.field,
+            _line(problem.field),
             problem.line,
             advice or problem.repair or what,
             offered,
@@ -87,7 +91,7 @@ class JsonSource:
 
     def found(self, message: str, path: tuple[str | int, ...], advice: str, offered: Repair | None = None) -> Finding:
         """A finding at the value that `path` leads to."""
-        return Finding(message, self.file, dotted(path), json_line(self._text, path), advice, offered)
+        return Finding(_line(message), self.file, _line(dotted(path)), json_line(self._text, path), advice, offered)
 
     def repair(self, kind: Kind, description: str, change: Callable[[Any], None]) -> Repair:
         """A repair that changes the parsed document in place; what it does not touch is written as it was read."""
@@ -101,7 +105,13 @@ class JsonSource:
             change(value)
             return data if value == before else dump_json(value)
 
-        return Repair(kind, description, file, edit, self.data)
+        return Repair(kind, _line(description), file, edit, self.data)
+
+
+def _line(text: str) -> str:
+    """A text with names from a file in it, on one line of a length that can be read."""
+    text = collapse_space(text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def listed(values: Any) -> list[Any]:

@@ -20,11 +20,11 @@ def order_findings(story: Path, meta: StoryMeta, files: frozenset[str]) -> Itera
     branches.
     """
     source = JsonSource(story / "meta.json")
-    given = mapped(meta.raw.get("settings")).get("fragmentOrder")
+    order = listed(mapped(meta.raw.get("settings")).get("fragmentOrder"))
+    if not all(isinstance(item, str) for item in order):
+        return  # reported with the field, which is not used
     seen: set[str] = set()
-    for index, item in enumerate(listed(given)):
-        if not isinstance(item, str):
-            return  # reported with the field
+    for index, item in enumerate(order):
         path = ("settings", "fragmentOrder", index)
         if item in seen:
             yield source.found(

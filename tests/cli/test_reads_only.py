@@ -38,6 +38,8 @@ def reading(story: str, bundle: Path) -> dict[str, list[tuple[str, ...]]]:
         "import": [("import", story, WRITER, str(bundle), "--dry-run")],
         "copy": [("copy", story, WRITER, "--to-agent", "generation.prewriter", "--dry-run")],
         "branch": [("branch", story, "list", "--json")],
+        "model": [("model", story, WRITER, "get"), ("model", story, "librarian", "get", "--json")],
+        "providers": [("providers", "list"), ("providers", "list", "--json")],
         "generate": [("generate", story, "--input", "Let it rain.", "--pace", "0", "--max-tokens", "20")],
     }
 

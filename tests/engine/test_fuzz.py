@@ -180,7 +180,7 @@ def look(workspace: Workspace) -> None:
     attempt(lambda: workspace.fragments(STORY))
     attempt(lambda: workspace.providers(STORY))
     for finding in workspace.doctor():
-        assert "\n" not in finding.message
+        assert "\n" not in str(finding)
 
 
 def files(story: Path) -> dict[str, bytes]:
