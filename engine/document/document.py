@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -25,21 +25,23 @@ from engine.errors import InvalidFile, Problem, StonehandError
 
 UNDO_LIMIT = 2_000
 REBASED_STEPS = 200
-"""Undo steps carried over to a file that another program changed."""
-REBASED_BY_WORDS = 20
-"""Of these, the latest, in which a text that both sides changed is put together by its words."""
+"""Undo steps kept when another program changes the file. Each is carried over when it is gone to, not before."""
 TYPING_PAUSE = 2.0
 """Seconds without a key after which further typing is an undo step of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """One version. `data` is known for versions that came from a file; None there means that there was no file."""
+    """One version. `data` is known for versions that came from a file; None there means that there was no file.
+
+    `met` is how many of the document's outside changes it already contains, while it is an undo step.
+    """
 
     config: BlockConfig
     label: str
     from_file: bool = False
     data: bytes | None = None
+    met: int = 0
 
     def bytes(self) -> bytes | None:
         return self.data if self.from_file else disk.dump_json(dump_config(self.config))
@@ -115,6 +117,7 @@ class Document:
         """Whether edits of an earlier session that never reached the file were restored."""
         self._past: list[_State] = []
         self._future: list[_State] = []
+        self._outside: list[tuple[BlockConfig, BlockConfig]] = []
         self._typing: tuple[str, float] | None = None
         self._in_flight: list[Pending] = []
         self._saved = disk.read_bytes(file)
@@ -380,7 +383,7 @@ class Document:
         if config == self._now.config:
             return None
         if not self._continues(typing):
-            self._past.append(self._now)
+            self._past.append(self._kept(self._now))
             del self._past[:-UNDO_LIMIT]
         self._future.clear()
         return self._become(_State(config, label))
@@ -415,21 +418,40 @@ class Document:
             return None
         label = self._now.label if verb == "undo" else source[-1].label
         before = self._now.config
-        target.append(self._now)
-        self._record(self._become(source.pop()), before)
+        target.append(self._kept(self._now))
+        self._record(self._become(self._carried(source.pop())), before)
         return Change(f"{verb} {label}", self.revision)
 
+    def _kept(self, state: _State) -> _State:
+        """A version as an undo step, which contains every outside change so far."""
+        return replace(state, met=len(self._outside))
+
+    def _carried(self, step: _State) -> _State:
+        """An undo step as the version to go to: the own edits of it, on top of what other programs changed since."""
+        config = step.config
+        for before, after in self._outside[step.met :]:
+            config = merge_configs(before, config, after)[0]
+        return step if config is step.config else _State(config, step.label)
+
     def _rebase(self, before: BlockConfig, after: BlockConfig) -> None:
-        """Another program changed `before` to `after`: undo and redo go on to mean the own edits, on top of it."""
+        """Another program changed `before` to `after`: undo and redo go on to mean the own edits, on top of it.
 
-        def carried(states: list[_State]) -> list[_State]:
-            recent = states[-REBASED_STEPS:]
-            return [
-                _State(merge_configs(before, state.config, after, by_words=left <= REBASED_BY_WORDS)[0], state.label)
-                for left, state in zip(range(len(recent), 0, -1), recent, strict=True)
-            ]
-
-        self._past, self._future = carried(self._past), carried(self._future)
+        The steps are carried over one by one when they are gone to: all at once takes longer than a person waits.
+        """
+        self._past, self._future = self._past[-REBASED_STEPS:], self._future[-REBASED_STEPS:]
+        steps = (*self._past, *self._future)
+        if not steps:
+            self._outside.clear()
+            return
+        if self._outside and self._outside[-1][1] is before and all(step.met < len(self._outside) for step in steps):
+            # Nothing was edited in between: the two changes are one.
+            before = self._outside.pop()[0]
+        self._outside.append((before, after))
+        gone = min(step.met for step in steps)
+        if gone:
+            del self._outside[:gone]
+            self._past = [replace(step, met=step.met - gone) for step in self._past]
+            self._future = [replace(step, met=step.met - gone) for step in self._future]
 
     def _adopt(self, data: bytes | None, label: str | None = None) -> None:
         """Take the file's content as the document: with a label as an undoable step, else below the steps there are."""
@@ -443,7 +465,7 @@ class Document:
         if self.fault is None:
             self.state = SaveState.SAVED
             if label is not None and before.config != self._now.config:
-                self._past.append(before)
+                self._past.append(self._kept(before))
                 self._future.clear()
             elif self._valid != self._now.config:
                 self._rebase(self._valid, self._now.config)
@@ -471,7 +493,7 @@ class Document:
             self._journal.end(self._name)
             return
         self.recovered = True
-        self._past.append(self._now)
+        self._past.append(self._kept(self._now))
         self._now = _State(found.config, "edits of the last session")
         self.revision += 1
         self.state = SaveState.UNSAVED

@@ -12,17 +12,15 @@ _ABSENT: Any = object()
 _TEXTS = frozenset(("content", "customContent"))
 
 
-def merge_configs(
-    base: BlockConfig, mine: BlockConfig, theirs: BlockConfig, *, by_words: bool = True
-) -> tuple[BlockConfig, tuple[str, ...]]:
+def merge_configs(base: BlockConfig, mine: BlockConfig, theirs: BlockConfig) -> tuple[BlockConfig, tuple[str, ...]]:
     """`theirs` with what `mine` changed since `base`, and where both changed the same: ids of blocks, or keys.
 
-    There mine stands. Objects are merged key by key, custom blocks by id, and the texts of blocks by their words if
-    `by_words`. Lists of plain values (`blockOrder`, `disabledTools`) are one value each.
+    There mine stands. Objects are merged key by key, custom blocks by id, and the texts of blocks by their words.
+    Lists of plain values (`blockOrder`, `disabledTools`) are one value each.
     """
     origin, own, other = (_keyed(dump_config(config)) for config in (base, mine, theirs))
     clashes: list[str] = []
-    merged = _merge(origin, own, other, (), clashes, by_words)
+    merged = _merge(origin, own, other, (), clashes)
     merged["customBlocks"] = list(merged["customBlocks"].values())
     return parse_config(merged), tuple(dict.fromkeys(clashes))
 
@@ -37,14 +35,14 @@ def _keyed(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "customBlocks": blocks}
 
 
-def _merge(base: Any, mine: Any, theirs: Any, path: tuple[str, ...], clashes: list[str], by_words: bool) -> Any:
+def _merge(base: Any, mine: Any, theirs: Any, path: tuple[str, ...], clashes: list[str]) -> Any:
     if mine in (base, theirs):
         return theirs
     if theirs == base:
         return mine
     if not all(isinstance(side, Mapping) for side in (mine, theirs)):
         clash = True
-        if by_words and path[-1] in _TEXTS and all(isinstance(side, str) for side in (base, mine, theirs)):
+        if path[-1] in _TEXTS and all(isinstance(side, str) for side in (base, mine, theirs)):
             mine, clash = merge_texts(base, mine, theirs)
         if clash:
             clashes.append(path[1] if len(path) > 1 else path[0])
@@ -53,7 +51,7 @@ def _merge(base: Any, mine: Any, theirs: Any, path: tuple[str, ...], clashes: li
     merged = {}
     for key in [*theirs, *(key for key in mine if key not in theirs)]:
         sides = (origin.get(key, _ABSENT), mine.get(key, _ABSENT), theirs.get(key, _ABSENT))
-        value = _merge(*sides, (*path, key), clashes, by_words)
+        value = _merge(*sides, (*path, key), clashes)
         if value is not _ABSENT:
             merged[key] = value
     return merged

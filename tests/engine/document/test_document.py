@@ -14,6 +14,7 @@ from engine import disk
 from engine.blocks import arrange, edits
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, SaveState, merge_configs
+from engine.document import document as document_module
 from engine.errors import Conflict, InvalidFile
 from tests.engine.blocks.test_rows import situations
 
@@ -273,6 +274,47 @@ def test_undo_after_a_merge_takes_back_the_own_edit_and_leaves_the_other_program
     config = Document(file).config
     assert (config.blockOrder, config.override("tools").enabled, config.override("c").order) == (("b",), None, 3)
     assert document.undo() is None
+
+
+def test_steps_are_carried_over_outside_changes_when_they_are_gone_to(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many steps are not merged at each change of the file, which would hold the editor up."""
+    merges: list[object] = []
+    merge = document_module.merge_configs
+    monkeypatch.setattr(
+        document_module, "merge_configs", lambda *sides, **options: merges.append(sides) or merge(*sides, **options)
+    )
+
+    def outside(key: str) -> None:
+        value = json.loads(file.read_bytes())
+        value["overrides"][key] = {"order": 1}
+        file.write_text(json.dumps(value), "utf-8")
+        assert document.check_file()
+
+    document = Document(file)
+    for n in range(30):
+        off(document, f"own-{n}")
+    document.save()
+    for n in range(5):
+        outside(f"early-{n}")
+    off(document, "own-30")
+    document.save()
+    outside("late")
+    assert merges == []
+    document.undo()
+    assert len(merges) == 1, "one step over one change"
+    assert {"early-4", "late", "own-29"} <= set(document.config.overrides)
+    assert "own-30" not in document.config.overrides
+    document.undo()
+    assert len(merges) == 3, "one step over the early changes, as one, and over the late one"
+    while document.undo() is not None:
+        pass
+    assert set(document.config.overrides) == {*(f"early-{n}" for n in range(5)), "late"}
+    while document.redo() is not None:
+        pass
+    own = {f"own-{n}" for n in range(31)}
+    assert set(document.config.overrides) == {*own, *(f"early-{n}" for n in range(5)), "late"}
 
 
 def test_an_own_save_seen_early_is_no_outside_change(file: Path) -> None:
