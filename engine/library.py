@@ -16,6 +16,8 @@ APP = "stonehand"
 DATA_VARIABLE = "STONEHAND_DATA"
 STATE_VARIABLE = "STONEHAND_STATE"
 CONFIG_VARIABLE = "STONEHAND_CONFIG"
+_STORY_PARTS = ("meta.json", "branches", "branches.json", "fragments")
+"""What a story's folder holds, one of which tells it from any other (spec, section 1.4)."""
 
 
 def sample_library() -> Path:
@@ -40,16 +42,17 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
 def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here: Path | None = None) -> Path:
     """The data folder: the one given, else `STONEHAND_DATA`, else here, else the user's own.
 
-    Here counts when it holds a story and is not the program's own source; the user's own folder is filled with the
-    sample library on first use. Raises `NotFound` for a given folder without `stories/`, `StonehandError` when the
-    user's own can't be made.
+    Here counts when its `stories/` holds a story, be it damaged or not readable, and it is not the program's own: a
+    command must not change a story of the same id elsewhere. The user's own folder is filled with the sample library on
+    first use. Raises `NotFound` for a given folder without `stories/`, `StonehandError` when the user's own can't be
+    made.
     """
     if given is not None:
         return _given(given)
     if environ.get(DATA_VARIABLE):
         return _given(Path(environ[DATA_VARIABLE]), f"{DATA_VARIABLE} names it: ")
     here = here or Path.cwd()
-    if _has_story(here) and not _is_source(here):
+    if _has_story(here) and not _is_own(here):
         return here
     own = Path(platformdirs.user_data_dir(APP, appauthor=False))
     if not (own / "stories").is_dir():
@@ -102,17 +105,28 @@ def _given(folder: Path, why: str = "") -> Path:
         hint = f"this is a story; give {folder.absolute().parent.parent}"
     elif folder.name == "stories":
         hint = f"give {folder.absolute().parent}"
-    what = "there is no stories folder here" if folder.is_dir() else "there is no such folder"
+    if folder.is_dir():
+        what = "there is no stories folder here"
+    else:
+        what = "is not a folder" if folder.exists() else "there is no such folder"
     raise NotFound(why + what, file=folder, repair=hint)
 
 
-def _is_source(folder: Path) -> bool:
-    """Whether a folder is the program's own source, installed from it or not: its stories are the sample itself."""
-    return (folder / "engine" / "workspace.py").is_file() and (folder / "pyproject.toml").is_file()
+def _is_own(folder: Path) -> bool:
+    """Whether a folder's stories are the packaged sample: in the program's source, installed from it or not, too."""
+    if (folder / "engine" / "workspace.py").is_file() and (folder / "pyproject.toml").is_file():
+        return True
+    return os.path.realpath(folder / "stories") == os.path.realpath(sample_library())
 
 
 def _has_story(folder: Path) -> bool:
     try:
-        return any((child / "meta.json").is_file() for child in (folder / "stories").iterdir())
-    except OSError:
+        return any(_is_story(child) for child in (folder / "stories").iterdir())
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError:
+        return True  # whoever opens it is told why it can't be read
+
+
+def _is_story(folder: Path) -> bool:
+    return folder.is_dir() and any(os.path.lexists(folder / part) for part in _STORY_PARTS)

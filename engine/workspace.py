@@ -174,6 +174,8 @@ class Workspace:
             if folder is None:
                 path = disk.child(self.data, "stories", story_id)
                 if not (path / "meta.json").is_file():
+                    if path.is_dir():
+                        raise NotFound("has no meta.json, so it is no story", file=path, repair="put the file back")
                     known = ", ".join(folder.id for folder in list_stories(self.data)) or "none"
                     raise NotFound(f"there is no story {story_id!r}", repair=f"stories: {known}")
                 folder = self._folders[story_id] = StoryFolder(path)

@@ -30,7 +30,9 @@ class Program(Group):
         name = args[0]
         if self.get_command(ctx, name) is not None or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        if is_path(name) or Path(name).is_dir():
+        if not name:
+            raise click.BadParameter("the name is empty", ctx, param_hint="DIR")
+        if is_path(name) or Path(name).exists():
             return open_folder.name, open_folder, args
         close = get_close_matches(name, self.commands, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -68,7 +70,9 @@ class Program(Group):
 
 def _usage(error: click.UsageError) -> str:
     command = error.ctx.command_path if error.ctx is not None else PROGRAM
-    return f"{error.format_message().rstrip('.')} — see {command} -h"
+    # The parser lists choices on lines of their own.
+    text = error.format_message().replace("\n\t", " ").rstrip(".")
+    return f"{text} — see {command} -h"
 
 
 @click.group(

@@ -11,7 +11,7 @@ import pytest
 import tui.launch
 import tui.output
 from engine import Workspace, __version__
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, files_of
 from tests.stories import make_story
 
 
@@ -44,6 +44,33 @@ def test_a_folder_is_opened(run: Run, tmp_path: Path, opened: list[Path], monkey
     assert run("--data", other, other).code == 2
     assert run("./nowhere").code == 1
     assert len(opened) == 3
+
+
+def test_a_file_is_no_folder(run: Run, tmp_path: Path, opened: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    for given in ("notes.txt", "./notes.txt", tmp_path / "notes.txt"):
+        done = run(given)
+        assert (done.code, "notes.txt: is not a folder" in done.err) == (1, True)
+    done = run("")
+    assert (done.code, done.err) == (2, "stonehand: Invalid value for DIR: the name is empty — see stonehand -h\n")
+    assert opened == []
+
+
+def test_a_damaged_story_here_is_not_looked_for_elsewhere(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    theirs = make_story(home / "stonehand")
+    monkeypatch.setattr("engine.library.platformdirs.user_data_dir", lambda *_, **__: str(home / "stonehand"))
+    monkeypatch.delenv("STONEHAND_DATA")
+    ours = make_story(tmp_path / "ours")
+    (ours / "meta.json").unlink()
+    monkeypatch.chdir(tmp_path / "ours")
+    before = files_of(theirs)
+    done = run("config", "the-quay", "generation.writer", "disable", "tools")
+    assert (done.code, "the-quay: has no meta.json" in done.err) == (1, True)
+    assert files_of(theirs) == before
 
 
 def test_a_command_goes_before_a_folder_of_its_name(
@@ -81,6 +108,7 @@ def test_data_may_stand_on_either_side_of_the_command(run: Run, tmp_path: Path) 
         (("compile", "the-quay", "generation.writer", "extra"), 2, "extra"),
         (("config", "the-quay", "generation.writer"), 2, "Missing command"),
         (("config", "the-quay", "generation.writer", "explode"), 2, "explode"),
+        (("config", "the-quay", "writer", "mode", "tools"), 2, "Choose from: none, prepend, append, override — see"),
         (("compile", "no-such-story"), 1, "stories: the-quay"),
         (("compile", "../stories/the-quay"), 2, "plain name"),
         (("compile", "the-quay", "no.agent"), 1, "generation.writer"),

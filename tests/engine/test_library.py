@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -47,6 +48,37 @@ def test_here_counts_only_with_a_story_and_never_is_the_packaged_library(tmp_pat
     assert find_data(None, {}, sample_library().parent) == own
 
 
+@pytest.mark.parametrize("part", ["meta.json", "branches/main/", "branches.json", "fragments/"])
+def test_here_counts_with_a_damaged_story(tmp_path: Path, own: Path, part: str) -> None:
+    """Another library may have a story of the same id, which must not be changed in its place."""
+    at = tmp_path / "here" / "stories" / "the-quay" / part
+    if part.endswith("/"):
+        at.mkdir(parents=True)
+    else:
+        at.parent.mkdir(parents=True)
+        at.write_text('{"name":', "utf-8")
+    assert find_data(None, {}, tmp_path / "here") == tmp_path / "here"
+    assert not own.exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions as on Unix, which root is above")
+def test_here_counts_when_its_stories_cannot_be_read(tmp_path: Path, own: Path) -> None:
+    story = make_story(tmp_path)
+    story.parent.chmod(0)
+    try:
+        assert find_data(None, {}, tmp_path) == tmp_path
+    finally:
+        story.parent.chmod(0o755)
+
+
+def test_the_library_of_an_installed_package_is_passed_over(
+    tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packaged = folder_with_story(tmp_path / "site-packages" / "sample") / "stories"
+    monkeypatch.setattr(engine.library, "sample_library", lambda: packaged)
+    assert find_data(None, {}, packaged.parent) == own
+
+
 def test_the_users_own_folder_is_filled_once(own: Path, tmp_path: Path) -> None:
     find_data(None, {}, tmp_path)
     story = next((own / "stories").iterdir())
@@ -65,6 +97,9 @@ def test_a_wrong_folder_is_refused_with_the_right_one(tmp_path: Path) -> None:
         with pytest.raises(NotFound) as raised:
             find_data(given, {})
         assert str(raised.value) == f"{given}: {hint}"
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(NotFound, match=r"notes\.txt: is not a folder — give the folder that holds stories/"):
+        find_data(tmp_path / "notes.txt", {})
     with pytest.raises(NotFound, match="STONEHAND_DATA names it: there is no such folder"):
         find_data(None, {"STONEHAND_DATA": str(tmp_path / "none")})
 
