@@ -6,6 +6,7 @@ on any thread; its answer is handed back with `install`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 NAME_LIMIT = 100
 """UTF-16 units of a custom block's name."""
+ORDER_LIMIT = 2**53
+"""The largest order, either way: beyond it the file's numbers skip some integers, so that another one is stored."""
 KEYS_NAMED = 20
 """Blocks that a message names at most."""
 
@@ -228,6 +231,7 @@ class Session:
     ) -> Change | None:
         """Rename a custom block, or change its role, type or own order."""
         row = self._custom(key)
+        _check_order(order)
 
         def edit(config: BlockConfig) -> BlockConfig:
             try:
@@ -242,6 +246,7 @@ class Session:
     def pin_order(self, key: str, order: Number | None) -> Change | None:
         """Give a block a numeric order that wins over its place in the list; None takes it away."""
         row = self.row(key)
+        _check_order(order)
         return self._apply(f"order of {row.name}", lambda config: edits.set_order_override(config, row.id, order))
 
     def delete(self, key: str) -> Change | None:
@@ -332,6 +337,12 @@ def _name(name: str) -> str:
     if (length := utf16_length(name)) > NAME_LIMIT:
         raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {NAME_LIMIT}")
     return name
+
+
+def _check_order(order: Number | None) -> None:
+    """Raises `WrongInput` for an order that no file can hold as it is."""
+    if order is not None and ORDER_LIMIT < abs(order) != math.inf:
+        raise WrongInput("an order as large can't be stored exactly", repair=f"give one up to {ORDER_LIMIT}")
 
 
 def _override_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:

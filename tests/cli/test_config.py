@@ -101,6 +101,10 @@ def test_order_pins_and_unpins(config: Config) -> None:
     assert config.saved["overrides"] == {}
     assert config("order", "tools", "nan").code == 2
     assert config("order", "tools", "1e999").code == 2
+    for wrong in (99999999999999999999999, 2**53 + 1, -(2**53) - 1):
+        assert config("order", "tools", wrong).code == 2
+    config.done("order", "tools", 2**53)
+    assert config.saved["overrides"] == {"tools": {"order": 2**53}}
 
 
 def test_content_modes(config: Config, run: Run) -> None:

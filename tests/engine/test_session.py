@@ -79,6 +79,17 @@ def test_pin_order_and_take_the_pin_away(session: Session) -> None:
             session.pin_order("prose-recent", bad)
 
 
+@pytest.mark.parametrize("order", [2**53 + 1, -(2**53) - 1, 10**400, 1e300])
+def test_an_order_that_would_be_stored_as_another_number_is_refused(session: Session, order: float) -> None:
+    block = session.add("One", "user", "simple")
+    before = session.document.config
+    for change in (lambda: session.pin_order("tools", order), lambda: session.change(block, order=order)):
+        with pytest.raises(WrongInput, match="as large can't be stored exactly — give one up to 9007199254740992"):
+            change()
+    assert session.document.config is before
+    session.pin_order("tools", 2**53)
+
+
 def test_modes(session: Session) -> None:
     default = session.row("story-info").default
     session.set_mode("story-info", "append", "And more.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -127,6 +128,8 @@ def _order(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     """`none` as None, anything else as a number."""
     if value == "none":
         return None
+    with suppress(ValueError):
+        return int(value)  # not by way of a float, which would make another number of a large one
     try:
         number = float(value)
     except ValueError:

@@ -94,15 +94,19 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
         if self._given.order is None:
             return None
         text = self.query_one("#order", Input).value.strip()
+        order: Number
         try:
-            order = float(text)
+            order = int(text)  # not by way of a float, which would make another number of a large one
         except ValueError:
-            return f"the order must be a number, not {text!r}"
+            try:
+                order = float(text)
+            except ValueError:
+                return f"the order must be a number, not {text!r}"
         if order == self._given.order:
             return None
         if order != order or order in (float("inf"), float("-inf")):
             return "the order must be a finite number"
-        return int(order) if order.is_integer() else order
+        return int(order) if order == order // 1 else order
 
     def _fault(self, text: str) -> None:
         self.query_one("#fault", Static).update(Content(text))
