@@ -96,7 +96,8 @@ def parse_json(data: bytes, file: Path) -> Any:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
     except json.JSONDecodeError as error:
-        reason = f"is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" starting at")
+        reason = f"is not valid JSON: {what} at column {error.colno}"
         raise InvalidFile(reason, file=file, line=error.lineno, repair="repair it in a text editor") from None
     except RecursionError:
         raise InvalidFile("is nested too deeply to be read", file=file) from None

@@ -16,6 +16,7 @@ import os
 import queue
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 T = TypeVar("T")
+
+STALE_AFTER = 60.0
+"""Seconds until a lock that nobody holds is taken for a dead process': one that starts holds its own at once."""
 
 
 def digest(data: bytes | None) -> str:
@@ -276,6 +280,21 @@ class Journal:
                 lease = FileLock(self._folder / f"{self._owner}.lock", timeout=0, mode=0o600, thread_local=False)
                 lease.acquire()
                 self._lease = lease
+                self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the locks of dead processes that left no unsaved edits. A process' lock has a name of its own, so none
+        that runs, or will run, is waiting for one of these.
+        """
+        from filelock import FileLock, Timeout
+
+        for path in self._folder.glob("*.lock"):
+            with suppress(OSError, Timeout):
+                left = any(self._folder.glob(f"*.{path.stem}.jsonl"))
+                if not left and path.stat().st_mtime < time.time() - STALE_AFTER:
+                    with FileLock(path, timeout=0, thread_local=False):
+                        pass
+                    _unlink(path)
 
     # -- writing, on the journal's thread
 

@@ -28,6 +28,8 @@ class Directions:
         """Remember a direction; an empty one is forgotten. Raises `StonehandError` when it can't be written."""
         file = self._file(content_root)
         if text:
+            with suppress(OSError):  # the write says what is wrong
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             disk.write_atomic(file, text.encode("utf-8", "replace"))
         else:
             with suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -46,6 +47,13 @@ def overrides(file: Path) -> dict[str, Any]:
 
 
 # -- stories and agents
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes as on Unix")
+def test_a_direction_being_written_is_the_users_own(workspace: Workspace, story: Path) -> None:
+    workspace.remember_direction(STORY, "main", "She opens the door.")
+    assert stat.S_IMODE((workspace.state / "directions").stat().st_mode) == 0o700
+    assert workspace.direction(STORY, "main") == "She opens the door."
 
 
 def test_stories_and_agents(data: Path, opened: Open) -> None:

@@ -83,6 +83,7 @@ def test_every_value_starts_on_the_line_found(value: Any) -> None:
     ("data", "said", "line"),
     [
         (b'{\n "a": 1,\n}', "not valid JSON", 3),
+        (b'{"a', "not valid JSON: unterminated string at column 2", 1),
         (b'{"a": NaN}', "NaN", None),
         (b"[-Infinity]", "-Infinity", None),
         (b"[1e999]", "too large", None),

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, given, settings
 
 import engine.document.journal
@@ -390,6 +391,22 @@ def test_a_session_that_runs_keeps_its_journal(file: Path, state: Path, journal:
     assert found.state is SaveState.CONFLICT
     assert edits.text_of(found.config, "cb-crash") == "mine"
     fourth.close()
+
+
+def test_locks_of_dead_processes_are_removed(file: Path, state: Path, journal: Journal) -> None:
+    """Not those of processes that run, that have just started, or that left edits behind."""
+    state.mkdir(parents=True)
+    for name in ("dead", "running", "starting", "crashed"):
+        (state / f"{name}.lock").touch()
+        if name != "starting":
+            os.utime(state / f"{name}.lock", (1, 1))
+    (state / "some-document.crashed.jsonl").touch()
+    with FileLock(state / "running.lock"):
+        os.utime(state / "running.lock", (1, 1))
+        texts(Document(file, journal), "another")
+        assert journal.flush()
+        kept = {path.stem for path in state.glob("*.lock")} & {"dead", "running", "starting", "crashed"}
+    assert kept == {"running", "starting", "crashed"}
 
 
 def test_unsaved_edits_outlive_a_file_that_was_invalid_for_a_while(file: Path, state: Path, journal: Journal) -> None:
