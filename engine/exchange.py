@@ -1,4 +1,6 @@
-"""Configs brought in from a file or another place: first what it would change, then the change, and the way back."""
+"""Whole configs replaced, by one from a file or another place or by the default: first what it would change, then the
+change, and the way back.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from engine import disk
 from engine.blocks.bundles import Bundle, disarmed, parse_bundle
 from engine.blocks.changes import describe_changes
 from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
+from engine.blocks.edits import reset_agent
 from engine.errors import Conflict, InvalidFile, NotFound
 
 
@@ -29,7 +32,7 @@ class AgentImport:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import that was planned and can be carried out; `notes` tell of what is not taken over."""
+    """An import, copy or reset that was planned and can be carried out; `notes` tell of what is not taken over."""
 
     story: str
     branch: str
@@ -64,6 +67,12 @@ def plan_agent(agent: str, before: BlockConfig, given: BlockConfig, *, foreign: 
     if kept:
         after = parse_config({**value, **kept})
     return AgentImport(agent, before, after, describe_changes(before, after), names)
+
+
+def plan_reset(agent: str, before: BlockConfig) -> AgentImport:
+    """Replace a config by the default one."""
+    after = reset_agent(before)
+    return AgentImport(agent, before, after, describe_changes(before, after))
 
 
 class ImportRecord:

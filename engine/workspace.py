@@ -24,7 +24,7 @@ from engine.blocks.bundles import agent_bundle, is_customised, story_bundle
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
-from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, read_bundle
+from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, plan_reset, read_bundle
 from engine.hooks import HookRegistry
 from engine.library import config_folder, state_folder
 from engine.models import REHEARSAL as REHEARSAL
@@ -331,6 +331,11 @@ class Workspace:
         given = {agent(agent_name).name: self._config(from_story, agent(from_agent).name, from_branch)}
         return self._plan(story_id, branch, given, (), foreign=False)
 
+    def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
+        """What going back to the default config would change. Writes nothing."""
+        branch_id, name = self.story(story_id).branch(branch).id, agent(agent_name).name
+        return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
+
     def carry_out(self, plan: Import) -> None:
         """Do what was planned, for all agents or none; `take_back_import` undoes it.
 
@@ -357,7 +362,7 @@ class Workspace:
             raise
 
     def take_back_import(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
-        """Put the files back that the last import or copy into a branch replaced; returns the agents.
+        """Put the files back that the last import, copy or reset in a branch replaced; returns the agents.
 
         Raises `NotFound` when there was none, `Conflict` when a file has changed since; nothing is written then.
         """
@@ -690,7 +695,7 @@ class Workspace:
         def change(session: Session) -> None:
             if session.document.config != before:
                 raise Conflict(
-                    "has changed since the import was shown", file=session.document.file, repair="look again"
+                    "has changed since the changes were shown", file=session.document.file, repair="look again"
                 )
             session.replace(after, f"{label} {agent_name}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,7 @@ def test_reset_a_block_and_the_agent(config: Config) -> None:
     )
     config.done("reset", "tools")
     assert config.saved["overrides"] == {"instructions": {"enabled": False}}
-    config.done("reset")
+    config.done("reset", "--yes")
     assert config.saved == {**EMPTY, "later": 1}
 
 
@@ -247,6 +248,55 @@ def test_agents_reports_an_invalid_config_and_goes_on(invalid: Config, run: Run)
     assert done.code == 0
     assert done.document[0]["customised"] is None
     assert f"{invalid.file}:3 (overrides.tools.enabled)" in done.err
+
+
+def test_reset_of_a_whole_config_is_told_asked_about_and_taken_back(config: Config, run: Run) -> None:
+    config.write(customBlocks=[custom_block("cb-aaaa", "Mine", name="Mine")], overrides={"tools": {"enabled": False}})
+    before = config.file.read_bytes()
+    for arguments in (("reset",), ("reset", "--json"), ("reset", "--dry-run"), ("reset", "")):
+        assert config(*arguments).code == {"--dry-run": 0, "": 1}.get(arguments[-1], 2)
+        assert config.file.read_bytes() == before
+    done = config.done("reset", "--yes")
+    assert "removes the text block 'Mine'" in done.text and "switches tools on" in done.text
+    assert config.saved == EMPTY
+    assert "import the-quay --branch main --undo" in done.err
+    assert run("import", "the-quay", "--undo").code == 0
+    assert config.file.read_bytes() == before
+    assert config.done("reset", "--yes", "--json").document["changed"] is True
+    assert config.done("reset", "--json").document["changed"] is False, "nothing to ask about"
+
+
+def test_reset_asks_on_a_terminal(config: Config) -> None:
+    config.write(overrides={"tools": {"enabled": False}})
+    before = config.file.read_bytes()
+    terminal = type("Terminal", (io.BytesIO,), {"isatty": lambda _: True})
+    for answer in (b"n\n", b"y\n"):
+        assert config.file.read_bytes() == before
+        config("reset", stdin=terminal(answer))
+    assert config.saved == EMPTY
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("options", [("--branch", "two"), ("--branch=two", "--json")])
+def test_options_may_stand_anywhere(run: Run, data: Path, place: int, options: tuple[str, ...]) -> None:
+    story = make_story(data, branches=("main", "two"))
+    words = ["the-quay", WRITER, "disable", "tools"]
+    done = run("config", *words[:place], *options, *words[place:], "--data", data)
+    assert done.code == 0, done.err
+    assert bool(done.text) == ("--json" in options)
+    assert config_file(story, branch="two").exists() and not config_file(story).exists()
+
+
+def test_wrong_options_before_the_command_are_named(run: Run, story: Path) -> None:
+    for arguments, told in (
+        ((WRITER, "--branch"), "Option '--branch' requires an argument"),
+        ((WRITER, "--brunch", "main", "get"), "No such option '--brunch'"),
+        ((WRITER, "--branch", "main"), "Missing command"),
+        (("--branch", "main"), "Missing argument 'AGENT'"),
+        ((WRITER, "get", "--role", "user"), "No such option '--role'"),
+    ):
+        done = run("config", "the-quay", *arguments)
+        assert (done.code, told in done.err) == (2, True), done.err
 
 
 def test_reset_repairs_an_invalid_config_and_keeps_a_copy(invalid: Config) -> None:

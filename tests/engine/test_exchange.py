@@ -102,7 +102,7 @@ def test_a_plan_that_is_out_of_date_changes_nothing(data: Path, opened: Open) ->
     plan = workspace.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: SCRIPT}}), BUNDLE)
     other.edit(STORY, CHAT, None, lambda session: session.set_tool("editProse", False, ("editProse",)))
     before = config_file(story, CHAT).read_bytes()
-    with pytest.raises(Conflict, match="since the import was shown"):
+    with pytest.raises(Conflict, match="since the changes were shown"):
         workspace.carry_out(plan)
     assert config_file(story, CHAT).read_bytes() == before
     assert workspace.export_story(STORY)["agentBlockConfigs"].keys() == {CHAT}, "the writer's was taken back"

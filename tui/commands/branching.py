@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import WrongInput
-from tui.commands.frame import Group, checked, with_workspace
+from tui.commands.frame import TargetGroup, checked, with_workspace
 from tui.output import message, table, write, write_json
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 
-@click.group(cls=Group, no_args_is_help=False)
+@click.group(cls=TargetGroup, no_args_is_help=False)
 @click.argument("story")
 def branch(story: str) -> None:
     """List, make, choose, rename and delete a story's branches.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from engine.errors import WrongInput
-from tui.commands.frame import Group, branch_option, checked, raise_fault, read_text, with_workspace
+from tui.commands.exchanging import apply_plan
+from tui.commands.frame import TargetGroup, branch_option, checked, raise_fault, read_text, with_workspace
 from tui.output import PROGRAM, message, write, write_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@click.group(cls=Group, no_args_is_help=False)
+@click.group(cls=TargetGroup, no_args_is_help=False)
 @click.argument("story")
 @click.argument("agent")
 @branch_option
@@ -311,29 +311,31 @@ def analysis(workspace: Workspace, state: str, branch: str | None, as_json: bool
 
 @config.command()
 @click.argument("block", metavar="[ID]", required=False)
+@click.option("--dry-run", is_flag=True, help="Without ID: tell what it would drop, and change nothing.")
+@click.option("--yes", is_flag=True, help="Without ID: do it without asking.")
 @branch_option
 @with_workspace
-def reset(workspace: Workspace, block: str | None, branch: str | None, as_json: bool) -> None:
+def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, branch: str | None, as_json: bool) -> None:
     """Go back to the defaults.
 
-    Drops all that is overridden about a block; without ID the whole config, custom blocks too. An invalid config is
-    replaced by the empty one; a copy of the file is kept beside it.
+    Drops all that is overridden about a block; without ID the whole config, custom blocks too. That is told, and asked
+    about, before it is done; `import STORY --undo` takes it back. An invalid config is replaced by the empty one; a
+    copy of the file is kept beside it.
     """
     if block is not None:
+        if dry_run:
+            raise WrongInput("--dry-run is for the whole config", repair="leave out ID, or --dry-run")
         change = _edit(workspace, branch, lambda session: session.reset(block))
         _report(as_json, change, id=block)
         return
     story, agent, branch = _target(branch)
-
-    def start_anew(session: Session) -> tuple[Change | None, Path | None]:
-        if session.document.fault is not None:
-            return None, session.document.reset_invalid()
-        return session.reset(), None
-
-    change, copy = workspace.edit(story, agent, branch, start_anew)
-    if copy is None:
-        _report(as_json, change)
-    elif as_json:
+    if workspace.document(story, agent, branch).fault is None:
+        apply_plan(workspace, workspace.plan_reset(story, agent, branch), dry_run, yes, as_json)
+        return
+    if dry_run:
+        raise_fault(workspace.document(story, agent, branch), _reset_hint(story, agent))
+    copy = workspace.edit(story, agent, branch, lambda session: session.document.reset_invalid())
+    if as_json:
         write_json({"changed": True, "copy": str(copy)})
     else:
         message(f"reset {agent}: saved; the invalid file was kept as {copy}")

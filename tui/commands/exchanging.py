@@ -44,7 +44,7 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
 @click.argument("file", metavar="FILE|-", required=False)
 @click.option("--dry-run", is_flag=True, help="Tell what it would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option("--undo", is_flag=True, help="Take the last import or copy into the branch back.")
+@click.option("--undo", is_flag=True, help="Take the last import, copy or reset in the branch back.")
 @branch_option
 @with_workspace
 def import_bundle(
@@ -85,7 +85,7 @@ def import_bundle(
         raise WrongInput("no file is named", repair=f"{PROGRAM} import STORY [AGENT] FILE; - is standard input")
     agent = full_agent(workspace, target) if target is not None else None
     data, name = _read(file)
-    _apply(workspace, workspace.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
+    apply_plan(workspace, workspace.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
 
 
 @click.command("copy", cls=Command)
@@ -121,15 +121,15 @@ def copy(
     Example:
       stonehand copy my-story generation.writer --to-story other-story
     """
-    target_story = to_story or story
+    target_story = story if to_story is None else to_story
     target_branch = to_branch if to_branch is not None or target_story != story else branch
-    target_agent = to_agent or agent
+    target_agent = agent if to_agent is None else to_agent
     here = workspace.story(story).branch(branch).id
     there = workspace.story(target_story).branch(target_branch).id
     if (story, here, agent) == (target_story, there, target_agent):
         raise WrongInput("that is the same config", repair="name another agent, branch or story to copy to")
     plan = workspace.plan_copy((story, branch, agent), target_story, target_agent, target_branch)
-    _apply(workspace, plan, dry_run, yes, as_json)
+    apply_plan(workspace, plan, dry_run, yes, as_json)
 
 
 def _read(file: str) -> tuple[bytes, Path]:
@@ -143,7 +143,8 @@ def _read(file: str) -> tuple[bytes, Path]:
         raise StonehandError(f"can't be read: {(error.strerror or str(error)).lower()}", file=Path(file)) from None
 
 
-def _apply(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_json: bool) -> None:
+def apply_plan(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Tell what a plan changes, ask, and do it. Raises `WrongInput` where nobody can be asked and `yes` is missing."""
     for note in plan.notes:
         warn(note)
     if not as_json:

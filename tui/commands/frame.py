@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -30,6 +30,7 @@ class Call:
     """What the options before a command's name said."""
 
     data: Path | None = None
+    as_json: bool = False
 
 
 def _remember_data(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
@@ -51,13 +52,24 @@ def data_option() -> click.Option:
     )
 
 
+def _json_option(**attributes: Any) -> click.Option:
+    """`--json`, which may stand before and behind a command's name."""
+
+    def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+        call = context.ensure_object(Call)
+        call.as_json = call.as_json or value
+        return call.as_json
+
+    help = "Print one JSON document and nothing else."
+    return click.Option(["--json", "as_json"], is_flag=True, callback=remember, help=help, **attributes)
+
+
 class Command(click.Command):
     """A command with `--data`, and with `--json` as its function's `as_json`."""
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **attributes)
-        as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
-        self.params += [as_json, data_option()]
+        self.params += [_json_option(), data_option()]
 
 
 class Group(click.Group):
@@ -67,6 +79,44 @@ class Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+
+class TargetGroup(Group):
+    """A group with arguments of its own, which say what its commands work on.
+
+    Its options, `--json` and `--data` among them, may stand before, between and behind the arguments.
+    """
+
+    def __init__(self, name: str | None = None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        self.params += [_json_option(expose_value=False), data_option()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._options_first(ctx, args))
+
+    def _options_first(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        # The parser ends the group's part at its first argument, or would take the options of its commands as well.
+        options = {
+            name: not item.is_flag for item in self.params if isinstance(item, click.Option) for name in item.opts
+        }
+        arguments = sum(isinstance(item, click.Argument) for item in self.params)
+        first: list[str] = []
+        others: list[str] = []
+        left = iter(args)
+        for given in left:
+            name, equals, _ = given.partition("=")
+            if name in options:
+                first.append(given)
+                if options[name] and not equals:
+                    value = next(left, None)
+                    if value is None:
+                        raise click.BadOptionUsage(name, f"Option {name!r} requires an argument", ctx)
+                    first.append(value)
+                continue
+            others.append(given)
+            if given.startswith("-") or len(others) > arguments:
+                break  # what is not the group's, or the command's name: the rest is the command's
+        return [*first, *others, *left]
 
 
 def with_workspace(function: Callable[Concatenate[Workspace, P], T]) -> Callable[P, T]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import Problem, WrongInput
-from tui.commands.frame import Group, checked, warn, with_workspace
+from tui.commands.frame import Call, Group, TargetGroup, checked, warn, with_workspace
 from tui.output import message, table, write, write_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_WIRE = "no provider is called yet: passages come from the rehearsal, which is no model"
 
 
-class _Model(Group):
+class _Model(TargetGroup):
     """`model STORY AGENT` alone, or with options, is `model STORY AGENT get`."""
 
     def resolve_command(
@@ -50,7 +50,7 @@ def model(context: click.Context, story: str, agent: str) -> None:
       stonehand model my-story generation.writer clear
     """
     if context.invoked_subcommand is None:
-        context.invoke(get_model, as_json=False)
+        context.invoke(get_model, as_json=context.ensure_object(Call).as_json)
 
 
 def _target() -> tuple[str, str]:
