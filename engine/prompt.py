@@ -20,7 +20,7 @@ from engine.agents import AgentDefinition, AgentInput, Sources
 from engine.agents.instructions import DEFAULTS, Instructions
 from engine.agents.script import agent_script_fields
 from engine.agents.sources import NO_SOURCES
-from engine.blocks.apply import ENGINE_MISSING, ScriptResult, apply_config, is_enabled, is_evaluated
+from engine.blocks.apply import CUT_SHORT, ENGINE_MISSING, ScriptResult, apply_config, is_enabled, is_evaluated
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, CustomBlock
@@ -30,7 +30,7 @@ from engine.context import ContextState, ScriptField, ScriptFunction, build_cont
 from engine.errors import Problem, StonehandError
 from engine.hooks import NO_HOOKS, HookChain, HookContext
 from engine.models.tokens import estimate_tokens
-from engine.scripts import PROMPT_SECONDS, Limits, Outcome, ScriptEngine
+from engine.scripts import PROMPT_SECONDS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
 
 MODES: tuple[Literal["standard", "prewriter"], ...] = ("standard", "prewriter")
@@ -258,6 +258,16 @@ def script_result(outcome: Outcome) -> ScriptResult:
         console=outcome.console,
         described=outcome.describe(),
     )
+
+
+def cut_short(result: ScriptResult, limits: Limits) -> ScriptResult:
+    """The result of a preview that was stopped after the time of `limits`, if a prompt gives a script more than that:
+    no failure of the script, and nothing that a prompt would hold.
+    """
+    if limits.seconds >= RUN_LIMITS.seconds:
+        return result
+    said = f"stopped after {limits.seconds:g} s: a prompt gives it up to {RUN_LIMITS.seconds:g} s"
+    return replace(result, text=None, error=None, kind=CUT_SHORT, line=None, described=said)
 
 
 def evaluate_scripts(

@@ -71,6 +71,7 @@ class Session:
         self._rows: tuple[BlockConfig, Loaded, tuple[Row, ...]] | None = None
         self._prompt: tuple[BlockConfig, Loaded, Prompt] | None = None
         self._memo = RowMemo()
+        self._cut_short: dict[str, ScriptResult] = {}
 
     # -- state
 
@@ -84,17 +85,33 @@ class Session:
         """Use what `load` gave."""
         if self.base is not loaded.base:
             self._memo = RowMemo()
+            self._cut_short = {}
         self._loaded = loaded
+        for body in self._cut_short.keys() & loaded.results.keys():
+            del self._cut_short[body]
 
-    def learn(self, base: Base, body: str, result: ScriptResult) -> None:
-        """Use the result of a script that was run for its author, unless the story has changed since.
+    def learn(self, base: Base, body: str, result: ScriptResult) -> ScriptResult:
+        """Use the result of a script that was run for its author, unless the story has changed since; returns what is
+        now known of the script.
 
-        One that was stopped is not used: a prompt gives it more time than a preview does.
+        One that was stopped is not used for the prompt, which gives a script more time than a preview does: if it has
+        run for a prompt, what it gave there stands.
         """
-        if result.kind in ("timeout", "cancelled"):
-            return
-        if self._loaded is not None and self._loaded.base is base:
-            self._loaded = Loaded(base, {**self._loaded.results, body: result})
+        loaded = self._loaded
+        if result.kind in ("timeout", "cancelled") or loaded is None or loaded.base is not base:
+            return result
+        if not result.cut_short:
+            self._loaded = Loaded(base, {**loaded.results, body: result})
+        elif body not in loaded.results:
+            self._cut_short[body] = result
+            self._rows = None
+        return self.result(body) or result
+
+    def result(self, body: str) -> ScriptResult | None:
+        """What a script gave for the prompt; else, of one whose preview was stopped, that; else None."""
+        if self._loaded is not None and body in self._loaded.results:
+            return self._loaded.results[body]
+        return self._cut_short.get(body)
 
     @property
     def base(self) -> Base | None:
@@ -108,7 +125,8 @@ class Session:
         if loaded is None:
             return ()
         if self._rows is None or self._rows[0] is not config or self._rows[1] is not loaded:
-            self._rows = (config, loaded, list_rows(loaded.base, config, loaded.results, self._memo))
+            results = {**self._cut_short, **loaded.results} if self._cut_short else loaded.results
+            self._rows = (config, loaded, list_rows(loaded.base, config, results, self._memo))
         return self._rows[2]
 
     @property

@@ -32,7 +32,7 @@ from engine.models.wire.base import Wire
 from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
-from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
+from engine.prompt import Base, Prompt, build_base, cut_short, evaluate_scripts, script_result
 from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, list_logs, read_log, save_passage
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
@@ -92,15 +92,19 @@ class PreviewJob:
 
     base: Base
     body: str
+    limits: Limits
     future: concurrent.futures.Future[Outcome]
 
     def cancel(self) -> None:
         self.future.cancel()
 
     def result(self) -> ScriptResult:
-        """What it gave, waiting for it if need be; of kind `cancelled` when it was dropped."""
+        """What it gave, waiting for it if need be; of kind `cancelled` when it was dropped, `cut_short` when it was
+        stopped after less time than a prompt gives it.
+        """
         try:
-            return script_result(self.future.result())
+            result = script_result(self.future.result())
+            return cut_short(result, self.limits) if result.kind == "timeout" else result
         except concurrent.futures.CancelledError:
             return ScriptResult(kind="cancelled", error="cancelled", described="cancelled")
 
@@ -485,12 +489,12 @@ class Workspace:
         def keep(done: concurrent.futures.Future[Outcome]) -> None:
             if done.cancelled() or done.exception() is not None:
                 return
-            # A prompt gives a script more time than a preview does.
+            # A prompt gives a script more time than a preview does: see `cut_short`.
             if (outcome := done.result()).kind != "timeout":
                 self._keep_results(base, {body: script_result(outcome)}, replace=True)
 
         future.add_done_callback(keep)
-        return PreviewJob(base, body, future)
+        return PreviewJob(base, body, limits, future)
 
     # -- models
 

@@ -39,14 +39,21 @@ class ScriptPreview:
         self._asked: tuple[str, str, Base] | None = None
         self._timer: Timer | None = None
         self._job: PreviewJob | None = None
+        self._cut_short = False
 
     def follow(self, session: Session, key: str, *, typing: bool = False) -> None:
-        """Run the script of a row, unless it is the one run last, on the same story; after a pause while typing."""
+        """Run the script of a row, unless it is the one run last, on the same story; after a pause while typing.
+
+        Of one that was stopped, what it gave to a prompt since then is shown.
+        """
         base, body = session.base, session.text(key)
         if base is None:
             return
         asked = self._asked
         if asked is not None and asked[:2] == (key, body) and asked[2] is base:
+            if self._cut_short and (result := session.result(body)) is not None and not result.cut_short:
+                self._cut_short = False
+                self._show(key, result)
             return
         self.cancel()
         self._asked = (key, body, base)
@@ -58,6 +65,7 @@ class ScriptPreview:
     def cancel(self) -> None:
         """End what runs or waits to run."""
         self._asked = None
+        self._cut_short = False
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -78,5 +86,6 @@ class ScriptPreview:
         result = job.result()
         if job is not self._job or result.kind == "cancelled":
             return
-        session.learn(job.base, job.body, result)
-        self._show(key, result)
+        known = session.learn(job.base, job.body, result)
+        self._cut_short = known.cut_short
+        self._show(key, known)

@@ -15,6 +15,9 @@ from engine.text import is_blank
 ENGINE_MISSING = "engine"
 """The `kind` of a result that is none, because no script engine can be loaded."""
 
+CUT_SHORT = "cut_short"
+"""The `kind` of a result that is none, because a preview was stopped before the time a prompt gives was spent."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
@@ -33,6 +36,11 @@ class ScriptResult:
     console: tuple[str, ...] = ()
     described: str = ""
     """For a preview: one line that says why there is no text ("TypeError: … (line 3)"); empty when there is one."""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it says nothing of the block yet: a preview was stopped where a prompt lets the script go on."""
+        return self.kind == CUT_SHORT
 
     def block_content(self, name: str) -> str | None:
         """The content of the block, or None when it is left out of the prompt (spec, section 5, step 1)."""

@@ -225,6 +225,8 @@ def _custom_row(
         state = "disabled"
     elif custom.type == "script" and result is None:
         state, note = "pending", "not evaluated yet"
+    elif result is not None and result.cut_short:
+        state, note = "pending", result.described
     elif result is not None and result.kind == ENGINE_MISSING:
         state = "pending"
     elif content is None:

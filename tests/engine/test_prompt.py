@@ -22,6 +22,7 @@ from engine.models.wire.base import Event, Request, Start, Stop, Text
 from engine.prompt import PROMPT_SECONDS, Base, Prompt, assemble, build_base, evaluate_scripts, list_rows
 from engine.runs import Run
 from engine.scripts import RUN_LIMITS, Limits, Outcome
+from engine.session import Loaded
 from engine.story import StoryFolder
 from engine.workspace import Workspace
 from tests.engine.blocks.strategies import configs
@@ -253,11 +254,23 @@ def test_a_preview_that_ran_out_of_time_is_not_what_is_sent(data: Path, opened: 
     session = workspace.session(STORY, WRITER)
     base = workspace.base(STORY, WRITER)
     result = workspace.preview(base, body, Limits(seconds=0.05)).result()
-    assert result.kind == "timeout"
+    said = "stopped after 0.05 s: a prompt gives it up to 5 s"
+    assert (result.cut_short, result.error, result.described) == (True, None, said)
+    session.install(Loaded(base, {}))
+    assert session.row("cb-slow").note == "not evaluated yet"
+    assert session.learn(base, body, result) is result
+    row = session.row("cb-slow")
+    assert (row.state, row.note, row.warning, row.content) == ("pending", said, False, None)
+    assert session.waiting, "a prompt still has to run it"
     session.install(session.load())
     assert session.row("cb-slow").content == "done"
-    session.learn(base, body, result)
+    assert session.learn(base, body, result).text == "done"
     assert session.row("cb-slow").content == "done"
+
+
+def test_a_script_that_had_the_time_of_a_prompt_was_not_cut_short(workspace: Workspace) -> None:
+    result = workspace.preview(workspace.base(STORY, WRITER), "for (;;);", Limits(seconds=5)).result()
+    assert (result.kind, result.error) == ("timeout", "stopped after 5 s")
 
 
 def test_bases_built_by_two_threads_at_once_are_one(workspace: Workspace) -> None:

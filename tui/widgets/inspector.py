@@ -212,6 +212,8 @@ class Inspector(Vertical):
                 parts.script.mark_error(None)
             return
         title = "preview" if result.error is None and result.text is not None else "preview: no text"
+        if result.cut_short:
+            title = "preview: stopped"
         self._say(parts.preview_label, f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}")
         lines = [result.described or result.text or "returned an empty text, so the block is left out"]
         if result.console:

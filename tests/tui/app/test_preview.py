@@ -117,6 +117,36 @@ async def test_an_endless_script_is_stopped_while_the_interface_answers(editor: 
         await ed.until(lambda: preview(ed) == "alive")
 
 
+STOPPED = "stopped after 1 s: a prompt gives it up to 5 s"
+
+
+async def test_what_a_prompt_has_the_time_for_is_shown_once_it_is_known(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-counta")
+        await replace_script(ed, "const end = Date.now() + 1300; while (Date.now() < end); return 'at last'")
+        await ed.until(lambda: preview(ed) == STOPPED)
+        assert ed.session.row("cb-counta").note == STOPPED
+        await ed.press("escape")
+        await ed.until(lambda: preview(ed) == "at last")
+        assert ed.session.row("cb-counta").content == "at last"
+        assert not ed.shows("preview: ") and ed.shows("preview · ")
+        await ed.press("k")
+        await ed.goto("cb-counta")
+        await ed.until(lambda: ed.shows("preview · 1") and preview(ed) == "at last", "also when it is run again")
+
+
+async def test_the_row_and_the_preview_of_an_endless_script_say_the_same(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-counta")
+        await replace_script(ed, "while (true) {}")
+        await ed.until(lambda: preview(ed) == STOPPED)
+        await ed.until(lambda: not ed.shows("not evaluated yet"))
+        assert ed.session.row("cb-counta").note == STOPPED
+        await ed.press("escape")
+        await ed.until(lambda: preview(ed) == "stopped after 5 s")
+        assert ed.session.row("cb-counta").note == "script error: stopped after 5 s"
+
+
 async def test_a_newer_text_ends_the_run_before(editor: Open) -> None:
     async with editor() as ed:
         await ed.goto("cb-counta")
