@@ -65,7 +65,7 @@ class Guest:
         """Evaluate a script to the prelude's word for what came of it: a letter and a text.
 
         `s` the string · `t` the type of another value · `L` the length of a string that is too long · `y` syntax
-        error, `e` error: a JSON array of name, message, stack · `n` null was thrown · nothing: it never settled.
+        error, `e` error: a JSON array of name, message, stack, value · `n` null was thrown · nothing: it never settled.
         Raises GuestFault or MemoryError, and what wasmtime raises when the guest is stopped.
         """
         self._export("set_memory_limit", self._limits.memory)

@@ -48,8 +48,9 @@ class Outcome:
 
     `text` is the returned string (kind `ok`), the type of what was returned instead (`not_string`: "number",
     "undefined", "array" …), or else one message for people; for a thrown error its message alone, without `name`
-    ("TypeError"), as the reference's error block shows it. `line` is 1-based in the script's own text, None where the
-    engine does not know it. `console` holds one entry per call, `memory` the bytes the guest grew to.
+    ("TypeError"), as the reference's error block shows it. `thrown` is an object that is no error and was thrown, as
+    JSON. `line` is 1-based in the script's own text, None where the engine does not know it. `console` holds one entry
+    per call, `memory` the bytes the guest grew to.
     """
 
     kind: Kind
@@ -59,6 +60,7 @@ class Outcome:
     console: tuple[str, ...] = ()
     name: str = ""
     memory: int = 0
+    thrown: str = ""
 
     @property
     def message(self) -> str:
@@ -71,7 +73,8 @@ class Outcome:
             return ""
         if self.kind == "not_string":
             return _RETURNED.get(self.text) or f"returned a value of type {self.text}, not a string"
-        text = f"{self.name}: {self.text}" if self.name and self.text else self.name or self.text
+        said = self.thrown or self.text
+        text = f"{self.name}: {said}" if self.name and said else self.name or said
         return f"{text} (line {self.line})" if self.line is not None else text
 
 

@@ -176,11 +176,23 @@ let console, structuredClone;
 
   let result = '';
   const take = () => { const taken = result; result = ''; return taken };
+  /* A class that extends Error without setting `name` inherits it: then its own name says more. */
+  const errorName = (error, most) => {
+    const name = property(error, 'name', most);
+    try {
+      const own = error.constructor.name;
+      if (name === 'Error' && typeof own === 'string' && own !== '') return text(own, most);
+    } catch { /* no constructor, or one that throws */ }
+    return name;
+  };
+  /* The last part is for people: what was thrown, where it is no Error and its text would say nothing. */
   const failed = (letter, error, most) => {
+    const said = text(error, most), dumb = indexOf(said, '[object ') === 0 || isArray(error);
     const parts = isError(error)
-      ? [property(error, 'name', most), property(error, 'message', most), property(error, 'stack', most)]
-      : ['', text(error, most), ''];
-    result = letter + '[' + stringify(parts[0]) + ',' + stringify(parts[1]) + ',' + stringify(parts[2]) + ']';
+      ? [errorName(error, most), property(error, 'message', most), property(error, 'stack', most), '']
+      : ['', said, '', dumb ? text(shown(error, most), most) : ''];
+    result = letter + '[' + stringify(parts[0]) + ',' + stringify(parts[1]) + ',' + stringify(parts[2]) + ',' +
+      stringify(parts[3]) + ']';
   };
   const run = async (body, fields, functions, [output, errorText, consoleLines, consoleLength]) => {
     console = makeConsole(consoleLines, consoleLength);

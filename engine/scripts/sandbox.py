@@ -341,11 +341,11 @@ def _read(answer: str, body: str, full: bool, limits: Limits) -> Outcome:
         if full:
             return _out_of_memory(limits)
         return Outcome("error", "null" if kind == "n" else "waits for a promise that never settles")
-    name, message, stack = json.loads(text)
+    name, message, stack, value = json.loads(text)
     if name == "InternalError" and message == "out of memory":
         return _out_of_memory(limits)
     if kind == "e":
-        return Outcome("error", message, error_line(body, message, stack), name=name)
+        return Outcome("error", message, error_line(body, message, stack), name=name, thrown=value)
     line, unfinished = syntax_line(body, stack)
     if unfinished:
         message = "the script ends too early or closes a bracket too many"

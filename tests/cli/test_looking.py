@@ -180,7 +180,7 @@ def test_eval_gives_result_console_and_time(run: Run, story: Path, tmp_path: Pat
     assert (done.code, done.text) == (0, "The Quay\n")
     assert done.err == "stonehand: console: seen 2\n"
     document = run("eval", "the-quay", "-", "--json", stdin="return 'é'".encode()).document
-    assert (document["result"], document["error"]) == ("é", None)
+    assert (document["result"], document["error"], document["note"]) == ("é", None, None)
     assert document["ms"] > 0
 
 
@@ -190,6 +190,7 @@ def test_eval_gives_result_console_and_time(run: Run, story: Path, tmp_path: Pat
         ("throw new Error('no boat')", 1, "no boat", "no boat (line 1)"),
         ("\n\nreturn nope.x", 1, "nope is not defined", "(line 3)"),
         ("return 3", 0, None, "type number"),
+        ("throw {a: 1}", 1, "[object Object]", '{"a":1}'),
         ("return ' '", 0, None, "empty text"),
     ],
 )
@@ -198,6 +199,7 @@ def test_eval_says_why_there_is_no_text(
 ) -> None:
     done = run("eval", "the-quay", "-", "--json", stdin=body.encode())
     assert (done.code, done.document["result"], done.document["error"]) == (code, None, error)
+    assert told in done.document["note"]
     plain = run("eval", "the-quay", "-", stdin=body.encode())
     assert (plain.code, plain.out) == (code, b"")
     assert told in plain.err and "Traceback" not in plain.err

@@ -257,7 +257,8 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
     """Run a script against the story as it is.
 
     It runs as a script block would. FILE holds the body of a function that gets `ctx`. What it returns goes to
-    standard output; console lines, and why there is no text, to standard error. The exit code is 1 when it failed.
+    standard output; console lines, and why there is no text, to standard error. With --json, `note` says why too;
+    `error` is what a block would show of a failure. The exit code is 1 when it failed.
 
     \b
     Examples:
@@ -269,6 +270,7 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
     result = workspace.run_script(base, body)
     # A blank text is none, as for a block (spec, section 7).
     text = None if result.text is None or is_blank(result.text) else result.text
+    why = None if text is not None else result.described or "returned an empty text"
     for line in result.console:
         message(f"console: {line}")
     if as_json:
@@ -276,6 +278,7 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
             {
                 "result": text,
                 "error": result.error,
+                "note": why,
                 "line": result.line,
                 "console": list(result.console),
                 "ms": round(result.milliseconds, 3),
@@ -283,6 +286,6 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
         )
     elif text is not None:
         write(ended(text))
-    if text is None:
-        message(result.described or "returned an empty text")
+    if why is not None:
+        message(why)
     return DONE if result.error is None else FAILED

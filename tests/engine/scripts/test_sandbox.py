@@ -62,8 +62,15 @@ def test_what_is_no_string_is_named(engine: ScriptEngine, body: str, kind: str, 
         ("throw 'bare string'", "", "bare string", None, "bare string"),
         ("throw null", "", "null", None, "null"),
         ("throw undefined", "", "undefined", None, "undefined"),
-        ("throw {code: 5}", "", "[object Object]", None, "[object Object]"),
-        ("throw {message: 'no Error'}", "", "[object Object]", None, "[object Object]"),
+        ("throw {code: 5}", "", "[object Object]", None, '{"code":5}'),
+        ("throw {message: 'no Error'}", "", "[object Object]", None, '{"message":"no Error"}'),
+        ("throw [1, 'two']", "", "1,two", None, '[1,"two"]'),
+        ("const o = {}; o.o = o; throw o", "", "[object Object]", None, "[object Object]"),
+        ("throw {toJSON() { throw 1 }}", "", "[object Object]", None, "[object Object]"),
+        ("throw {toString() { return 'text' }}", "", "text", None, "text"),
+        ("class Mine extends Error {} throw new Mine('own')", "Mine", "own", 1, "Mine: own (line 1)"),
+        ("class Mine extends TypeError {} throw new Mine('own')", "TypeError", "own", 1, "TypeError: own (line 1)"),
+        ("const e = new Error('x'); e.constructor = null; throw e", "Error", "x", 1, "Error: x (line 1)"),
         ("throw new Error('')", "Error", "", 1, "Error (line 1)"),
         ("class Mine extends Error { name = 'Mine' } throw new Mine('own')", "Mine", "own", 1, "Mine: own (line 1)"),
         ("const a = 1\nnull.x", "TypeError", "cannot read property 'x' of null", 2, None),
@@ -158,6 +165,8 @@ def test_a_long_script_is_refused(engine: ScriptEngine) -> None:
 def test_a_long_error_is_cut(engine: ScriptEngine) -> None:
     outcome = evaluate(engine, "throw new Error('x'.repeat(1e6))")
     assert (outcome.kind, outcome.message) == ("error", "x" * 4000)
+    outcome = evaluate(engine, "throw {x: 'x'.repeat(1e6)}")
+    assert (outcome.kind, outcome.describe()) == ("error", '{"x":"' + "x" * 3994)
 
 
 def test_the_limits_of_the_spec() -> None:
