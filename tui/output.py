@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from engine.errors import StonehandError
 
 PROGRAM = "stonehand"
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 """Exit codes."""
 
 # C0 without tab and line feed, DEL, C1, what reorders the text around it, and halves of characters.

@@ -118,6 +118,51 @@ def test_a_reader_that_goes_away_is_no_error(data: Path, monkeypatch: pytest.Mon
 
 
 @POSIX
+@pytest.mark.parametrize("pace", ["20", "0"])
+def test_a_reader_that_goes_away_from_a_passage_is_told_of(data: Path, pace: str) -> None:
+    story = make_story(data)
+    chain = (story / "branches" / "main" / "prose-chain.json").read_bytes()
+    ours, theirs = os.pipe()
+    process = start(data, "generate", "the-quay", "--input", "Go on.", "--pace", pace, "--save", stdout=theirs)
+    os.close(theirs)
+    if pace != "0":
+        assert os.read(ours, 5)
+    os.close(ours)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err == b"stonehand: whoever read standard output has gone; the passage was not saved\n"
+    assert (story / "branches" / "main" / "prose-chain.json").read_bytes() == chain
+
+
+@POSIX
+def test_a_passage_that_was_saved_is_named_when_its_reader_has_gone(data: Path) -> None:
+    story = make_story(data)
+    ours, theirs = os.pipe()
+    process = start(data, "generate", "the-quay", "--input", "Go on.", "--pace", "0", "--save", "--json", stdout=theirs)
+    os.close(theirs)
+    os.close(ours)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    saved, gone = err.decode().splitlines()
+    entries = json.loads((story / "branches" / "main" / "prose-chain.json").read_bytes())["entries"]
+    assert saved.startswith(f"stonehand: saved as {entries[-1]['active']}, log ")
+    assert gone == "stonehand: whoever read standard output has gone"
+
+
+@POSIX
+def test_an_interrupt_of_a_script_is_told_of(data: Path) -> None:
+    make_story(data)
+    process = start(data, "eval", "the-quay", "-", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(b"// more than a pipe holds: it is being read\n" * 5_000 + b"for (;;);")
+    process.stdin.close()
+    process.send_signal(signal.SIGINT)
+    process.stdin = None
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"stonehand: stopped\n")
+
+
+@POSIX
 def test_a_full_disk_is_an_error(data: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
@@ -145,15 +190,16 @@ def test_closed_streams(data: Path) -> None:
 
 
 @POSIX
-def test_an_interrupt_keeps_the_text_so_far_and_saves_nothing(data: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_keeps_the_text_so_far_and_saves_nothing(data: Path, sent: signal.Signals, code: int) -> None:
     story = make_story(data)
     chain = (story / "branches" / "main" / "prose-chain.json").read_bytes()
     process = start(data, "generate", "the-quay", "--input", "Go on.", "--pace", "5", "--save")
     assert process.stdout is not None
     assert process.stdout.read(5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     rest, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert err == b"stonehand: stopped; nothing was saved\n"
     assert rest.endswith(b"\n")
     assert (story / "branches" / "main" / "prose-chain.json").read_bytes() == chain

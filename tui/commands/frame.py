@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import click
 
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
-from tui.output import message
+from tui.output import INTERRUPTED, message
 
 if TYPE_CHECKING:
     from engine.document import Document
@@ -138,10 +142,34 @@ def with_workspace(function: Callable[Concatenate[Workspace, P], T]) -> Callable
             for given in (kwargs, context.parent.params if context.parent is not None else {}):
                 _lengthen(workspace, given)
             return function(workspace, *args, **kwargs)
+        except KeyboardInterrupt:
+            message("stopped")
+            raise click.exceptions.Exit(INTERRUPTED) from None
         finally:
             workspace.close()
 
     return run
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: the program is to end."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """While inside, SIGTERM raises `Terminated`, so that a command can say what it leaves."""
+
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _lengthen(workspace: Workspace, given: dict[str, Any]) -> None:

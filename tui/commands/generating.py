@@ -14,17 +14,20 @@ from tui.commands.frame import (
     INPUT_HELP,
     WRITER,
     Command,
+    Terminated,
     branch_option,
     read_text,
+    terminable,
     warn,
     with_workspace,
 )
-from tui.output import DONE, INTERRUPTED, message, write, write_json
+from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, message, write, write_json
 
 if TYPE_CHECKING:
     from engine.runs import Run, RunView, Saved
     from engine.workspace import Workspace
 
+GONE = "whoever read standard output has gone"
 POLL = 0.1
 """Seconds between two looks for Ctrl+C while waiting, which Windows does not interrupt."""
 
@@ -63,8 +66,8 @@ def generate(
 ) -> int:
     """Generate a passage.
 
-    It is streamed to standard output. Ctrl+C stops it: the text so far stays on standard output and nothing is
-    saved. With --json there is one document, at the end. AGENT is generation.writer by default.
+    It is streamed to standard output. Ctrl+C or SIGTERM stops it: the text so far stays on standard output and nothing
+    is saved. With --json there is one document, at the end. AGENT is generation.writer by default.
 
     \b
     Examples:
@@ -84,7 +87,7 @@ def generate(
     pieces: queue.SimpleQueue[str] = queue.SimpleQueue()
     on_text = None if as_json else pieces.put
     run = Run(prompt, wire, model=model, max_output_tokens=max_tokens, on_text=on_text)
-    view = _stream(workspace, run, pieces)
+    view, end = _stream(workspace, run, pieces)
     for warning in view.warnings:
         warn(warning)
     if view.rewritten and not as_json:
@@ -99,7 +102,10 @@ def generate(
         except Exception as error:  # whatever it is, the text is given first
             failure = error
     if as_json:
-        write_json(_passage_document(view, provider, saved))
+        try:
+            write_json(_passage_document(view, provider, saved))
+        except OutputClosed:
+            failure = failure or StonehandError(GONE)
     if saved is not None:
         message(f"saved as {saved.fragment.id}, {f'log {saved.log_id}' if saved.log_id else 'without a log'}")
         for problem in (saved.problem, *saved.skipped):
@@ -109,15 +115,19 @@ def generate(
         raise failure
     if view.phase == "stopped":
         message("stopped; nothing was saved")
-        return INTERRUPTED
+        return end
     return DONE
 
 
-def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> RunView:
-    """Run to the end, writing the text as it comes; Ctrl+C and a reader that has gone stop the run."""
+def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> tuple[RunView, int]:
+    """Run to the end, writing the text as it comes; also the exit code, if it was stopped.
+
+    Ctrl+C and SIGTERM stop the run, and so does a reader that has gone, which raises `StonehandError`.
+    """
     future = workspace.generate(run)
     future.add_done_callback(lambda _: pieces.put(""))  # wakes the loop below
     last = "\n"
+    end = INTERRUPTED
 
     def show(text: str) -> None:
         nonlocal last
@@ -126,20 +136,30 @@ def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> R
             last = text[-1]
 
     try:
-        while not future.done():
-            with suppress(queue.Empty):
-                show(pieces.get(timeout=POLL))
-    except KeyboardInterrupt:
+        with terminable():
+            while not future.done():
+                with suppress(queue.Empty):
+                    show(pieces.get(timeout=POLL))
+        view = _waited(future)
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, Terminated):
+            end = TERMINATED
         run.stop()
+        view = _waited(future)
+    except OutputClosed:
+        run.stop()
+        raise StonehandError(f"{GONE}; the passage was not saved") from None
     except BaseException:
         run.stop()
         raise
-    view = _waited(future)
-    while not pieces.empty():
-        show(pieces.get())
-    if last != "\n":
-        write("\n")
-    return view
+    try:
+        while not pieces.empty():
+            show(pieces.get())
+        if last != "\n":
+            write("\n")
+    except OutputClosed:
+        raise StonehandError(f"{GONE}; the passage was not saved") from None
+    return view, end
 
 
 def _waited(future: concurrent.futures.Future[RunView]) -> RunView:
