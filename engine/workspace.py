@@ -37,7 +37,7 @@ from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, list_lo
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
-from engine.story import Fragment, StoryFolder, list_stories
+from engine.story import Branch, Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StorySummary:
 
     id: str
     name: str
-    branches: tuple[str, ...]
+    branches: tuple[Branch, ...]
     active_branch: str
     problem: Problem | None = None
 
@@ -84,6 +84,17 @@ class AgentSummary:
     tools: tuple[str, ...]
     customised: bool
     problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A generation log as what generates: `provider` is its name for `wire`, `created_at` as the log has it (ISO 8601),
+    `input` the direction it was written for.
+    """
+
+    provider: str
+    created_at: str
+    input: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,9 +560,15 @@ class Workspace:
 
     def providers(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
         """Names that `wire` takes: the rehearsal, and a replay of each generation log, newest first."""
+        return (REHEARSAL, *(replay.provider for replay in self.replays(story_id, branch)))
+
+    def replays(self, story_id: str, branch: str | None = None) -> tuple[Replay, ...]:
+        """The generation logs of a branch that can be replayed, newest first."""
         folder = self.story(story_id)
-        logs = list_logs(folder.content_root(folder.branch(branch).id))
-        return (REHEARSAL, *(f"replay:{log['id']}" for log in logs))
+        return tuple(
+            Replay(f"replay:{log['id']}", log["createdAt"], log["input"] if isinstance(log["input"], str) else "")
+            for log in list_logs(folder.content_root(folder.branch(branch).id))
+        )
 
     def wire(self, prompt: Prompt, provider: str = REHEARSAL, *, words_per_second: float | None = None) -> Wire:
         """The wire of a provider's name. Raises `NotFound` for one there is none of."""
@@ -713,7 +730,7 @@ class Workspace:
             meta, branches = folder.meta(), folder.branches()
         except StonehandError as error:
             return StorySummary(folder.id, folder.id, (), "", error.problem)
-        return StorySummary(folder.id, meta.name, branches.ids, branches.active)
+        return StorySummary(folder.id, meta.name, branches.all, branches.active)
 
     def _document(self, folder: StoryFolder, branch_id: str, agent_name: str) -> Document:
         name = agent(agent_name).name

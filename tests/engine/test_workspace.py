@@ -66,7 +66,8 @@ def test_stories_and_agents(data: Path, opened: Open) -> None:
     assert damaged.id == "broken"
     assert damaged.problem is not None
     assert damaged.problem.file == broken / "meta.json"
-    assert (quay.name, quay.branches, quay.active_branch) == ("The Quay", ("main", "br-two"), "br-two")
+    assert (quay.name, quay.active_branch) == ("The Quay", "br-two")
+    assert [(branch.id, branch.name) for branch in quay.branches] == [("main", "Main"), ("br-two", "Br-Two")]
     agents = workspace.agents(STORY)
     assert len(agents) == 9
     assert [agent.name for agent in agents if agent.customised] == [WRITER]

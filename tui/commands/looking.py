@@ -47,7 +47,7 @@ def stories(workspace: Workspace, as_json: bool) -> None:
                 {
                     "id": story.id,
                     "name": story.name,
-                    "branches": list(story.branches),
+                    "branches": [branch.id for branch in story.branches],
                     "activeBranch": story.active_branch,
                 }
                 for story in found
@@ -55,7 +55,11 @@ def stories(workspace: Workspace, as_json: bool) -> None:
         )
     elif found:
         rows = [
-            (story.id, story.name, " ".join(f"{b}*" if b == story.active_branch else b for b in story.branches))
+            (
+                story.id,
+                story.name,
+                " ".join(f"{b.id}*" if b.id == story.active_branch else b.id for b in story.branches),
+            )
             for story in found
         ]
         write(table(("STORY", "NAME", "BRANCHES (* ACTIVE)"), rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from datetime import datetime
 from typing import ClassVar
 
 from textual import on
@@ -16,7 +17,8 @@ from textual.widgets import Static
 from engine.errors import StonehandError
 from engine.runs import Run
 from engine.session import Session
-from engine.workspace import REHEARSAL
+from engine.text import collapse_space
+from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.screens.base import WorkingScreen
@@ -28,6 +30,8 @@ from tui.widgets.text_editor import TextEditor
 STREAM_RATE = 10
 """Looks at a run a second: however fast it streams, the screen is not written more often. A terminal behind a slow link
 has a lower rate of its own."""
+LABEL_LENGTH = 60
+"""Characters of a direction that a replay is named by."""
 REMEMBER_PAUSE = 0.2
 """Seconds until what is typed into the direction is on disk."""
 
@@ -239,8 +243,10 @@ class PassageScreen(WorkingScreen[None]):
         from tui.screens.pick import PickDialog
 
         session = self._session
-        names = await self.wait(lambda: self.workspace.providers(session.story, session.branch))
-        chosen = await self.app.push_screen_wait(PickDialog("What generates", list(names)))
+        replays = await self.wait(lambda: self.workspace.replays(session.story, session.branch))
+        names = [REHEARSAL, *(replay.provider for replay in replays)]
+        labels = [REHEARSAL, *map(_replay_label, replays)]
+        chosen = await self.app.push_screen_wait(PickDialog("What generates", names, labels))
         if chosen is not None:
             self._provider = chosen
             self._show_status()
@@ -283,3 +289,13 @@ class PassageScreen(WorkingScreen[None]):
     @on(TextEditor.Left)
     def _direction_left(self) -> None:
         self.action_back()
+
+
+def _replay_label(replay: Replay) -> str:
+    """When the passage was written, in the time of this place, and the beginning of what was asked for."""
+    written = replay.created_at
+    with contextlib.suppress(ValueError, OverflowError):
+        written = f"{datetime.fromisoformat(written).astimezone():%Y-%m-%d %H:%M}"
+    asked = collapse_space(replay.input)
+    asked = asked if len(asked) <= LABEL_LENGTH else f"{asked[: LABEL_LENGTH - 1].rstrip()}…"
+    return f"replay of {written} · {asked or 'no direction'}"

@@ -17,20 +17,21 @@ from tui.safe_text import visible
 
 
 class PickDialog(ModalScreen[str | None]):
-    """Asks for one of some names; None for escape."""
+    """Asks for one of some names; None for escape. `labels` are what is shown in their places."""
 
     places: tuple[Place, ...] = ("app",)
     BINDINGS = [("escape", "leave", "Leave")]
 
-    def __init__(self, title: str, names: Sequence[str]) -> None:
+    def __init__(self, title: str, names: Sequence[str], labels: Sequence[str] | None = None) -> None:
         super().__init__()
         self._title, self._names = title, names
+        self._labels = names if labels is None else labels
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
             dialog.border_subtitle = "enter chooses · escape leaves"
-            yield OptionList(*(Option(Content(visible(name))) for name in self._names))
+            yield OptionList(*(Option(Content(visible(name))) for name in self._labels))
 
     @on(OptionList.OptionSelected)
     def _selected(self, message: OptionList.OptionSelected) -> None:

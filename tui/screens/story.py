@@ -50,11 +50,14 @@ class StoryScreen(ModalScreen["tuple[str, str] | None"]):
                 continue
             options.add_option(Option(Content.styled(visible(story.name), "bold"), disabled=True))
             for branch in story.branches:
-                if (story.id, branch) == self._here:
+                if (story.id, branch.id) == self._here:
                     opened = options.option_count
-                mark = "●" if branch == story.active_branch else " "
-                self._choices.append((story.id, branch))
-                options.add_option(Option(Content(f"  {mark} {visible(branch)}"), str(len(self._choices) - 1)))
+                mark = "●" if branch.id == story.active_branch else " "
+                self._choices.append((story.id, branch.id))
+                # The id is what the top bar and the command line call it.
+                named = branch.name.casefold() != branch.id.casefold()
+                shown = f"{branch.name} · {branch.id}" if named else branch.id
+                options.add_option(Option(Content(f"  {mark} {visible(shown)}"), str(len(self._choices) - 1)))
         if not self._stories:
             options.add_option(Option(Content("there are no stories in this folder"), disabled=True))
         options.focus()

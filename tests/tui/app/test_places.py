@@ -170,3 +170,14 @@ async def test_a_branch_that_went_away_changes_nothing(editor: Open, data: Path)
         assert ed.session.branch == "main" and "The Quay › main" in ed.lines()[0]
         await ed.press("space", "ctrl+s")
         await ed.saved()
+
+
+async def test_a_branch_is_named_and_told_from_others_by_its_id(editor: Open, data: Path) -> None:
+    index = data / "stories" / "the-quay" / "branches.json"
+    value = json.loads(index.read_bytes())
+    value["branches"][1]["name"] = "What if [she] stays"
+    index.write_text(json.dumps(value), encoding="utf-8")
+    async with editor() as ed:
+        await ed.press("s")
+        await ed.until(lambda: ed.shows("What if [she] stays · stormy"))
+        assert ed.shows("● main ")
