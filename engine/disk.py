@@ -474,16 +474,14 @@ class _Entry(Generic[T]):
     problems: tuple[Problem, ...]
 
 
-def _skipped_link(link: Path) -> Problem:
-    return Problem(
-        "is a link that leads out of the story, so it was skipped",
-        link,
-        repair="put a copy of what it leads to in its place",
-    )
+_NO_STAMP: Final = (-1, -1, -1)
+"""The stamp of a file that is not looked at."""
+_OUTSIDE: Final = "is a link that leads out of the story"
+_LINK_REPAIR: Final = "put a copy of what it leads to in its place"
 
 
-_LINK: Final = (-1, -1, -1)
-"""The stamp of a link that is not followed."""
+def _told(error: OSError) -> str:
+    return _OUTSIDE if error.args == (_OUTSIDE,) else f"can't be read: {_reason(error)}"
 
 
 class FolderCache(Generic[T]):
@@ -534,22 +532,23 @@ class FolderCache(Generic[T]):
         changed = False
         folder_problem: tuple[Problem, ...] = ()
         try:
-            if self.folder.is_symlink() and self._leads_out(self.folder):
-                folder_problem = (_skipped_link(self.folder),)
-                raise FileNotFoundError
-            with os.scandir(self.folder) as files:
+            with self._listing() as files:
                 for file in files:
                     name = file.name
                     if not name.endswith(".json"):
                         continue
                     entry = known.get(name)
-                    if file.is_symlink() and self._leads_out(file):
-                        fresh[name] = _Entry(_LINK, None, None, (_skipped_link(self.folder / name),))
-                        changed = changed or entry is None or entry.stamp != _LINK
-                        continue
                     try:
+                        if file.is_symlink() and self._leads_out(file):
+                            raise OSError(_OUTSIDE)
                         found = file.stat()
                     except FileNotFoundError:
+                        continue
+                    except OSError as error:  # also a link that leads to itself
+                        repair = _LINK_REPAIR if file.is_symlink() else "see to it that it can be read"
+                        problem = Problem(f"{_told(error)}, so it was skipped", self.folder / name, repair=repair)
+                        changed = changed or entry is None or entry.problems != (problem,)
+                        fresh[name] = _Entry(_NO_STAMP, None, None, (problem,))
                         continue
                     stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
                     if entry is None or entry.stamp != stamp or entry.digest is not None:
@@ -561,7 +560,7 @@ class FolderCache(Generic[T]):
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
-            folder_problem = (Problem(f"can't be read: {_reason(error)}", self.folder),)
+            folder_problem = (Problem(_told(error), self.folder),)
         changed = changed or len(fresh) != len(known) or folder_problem != self._folder_problem
         if changed:
             names = sorted(fresh, key=os.fsencode)
@@ -571,6 +570,13 @@ class FolderCache(Generic[T]):
             self._folder_problem = folder_problem
         self._known = fresh
         return changed
+
+    @contextmanager
+    def _listing(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+        if self.folder.is_symlink() and self._leads_out(self.folder):
+            raise OSError(_OUTSIDE)
+        with os.scandir(self.folder) as files:
+            yield files
 
     def _leads_out(self, link: os.DirEntry[str] | Path) -> bool:
         if self._within is None:

@@ -433,6 +433,8 @@ def test_links_out_of_the_story_are_told_and_not_followed(story: Path, outside: 
     link = root / "fragments/kn-secret.json"
     link.symlink_to(outside)
     (root / "fragments/kn-inside.json").symlink_to(root / "fragments/kn-mirafa.json")
+    loop = root / "fragments/kn-aalink.json"
+    loop.symlink_to(loop)
     (root / "nowhere.txt").symlink_to(outside.parent / "gone")
     (root / "agent-blocks").mkdir()
     stray = root / f"agent-blocks/{WRITER}.json"
@@ -441,8 +443,9 @@ def test_links_out_of_the_story_are_told_and_not_followed(story: Path, outside: 
     snapshot = StoryFolder(story).snapshot()
     assert snapshot.get("kn-secret") is None
     assert snapshot.get("kn-inside") is not None, "a link inside is the user's business"
+    assert len(snapshot.fragments) == 6, "and the others are all there"
     told = {item.file: item.message for item in examine(StoryFolder(story)) if item.field == ""}
-    assert set(told) == {link, stray, story / "notes.txt", root / "nowhere.txt"}
+    assert set(told) == {link, loop, stray, story / "notes.txt", root / "nowhere.txt"}
     assert "leads out of the story" in told[link]
     assert "leads nowhere" in told[root / "nowhere.txt"]
 
