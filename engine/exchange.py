@@ -9,14 +9,19 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from engine import disk
-from engine.blocks.bundles import Bundle, disarmed, parse_bundle
+from engine.agents import agent, agents
+from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
 from engine.blocks.changes import describe_changes
 from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
 from engine.blocks.edits import reset_agent
-from engine.errors import Conflict, InvalidFile, NotFound
+from engine.document import Document
+from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
+from engine.session import Session
+from engine.story import StoryFolder
+from engine.story.branches import FOLDER as BRANCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,145 @@ def plan_reset(agent: str, before: BlockConfig) -> AgentImport:
     """Replace a config by the default one."""
     after = reset_agent(before)
     return AgentImport(agent, before, after, describe_changes(before, after))
+
+
+class Configs(Protocol):
+    """Where configs are: what `Exchange` needs of a workspace."""
+
+    def story(self, story_id: str) -> StoryFolder: ...
+
+    def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
+
+    def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], None]) -> None: ...
+
+
+class Exchange:
+    """Configs on their way out of a data folder, into it, and from one place of it to another.
+
+    What is brought in is planned first, which writes nothing and says what would change; `carry_out` does it, and
+    `take_back` undoes the last one of a branch. A config that can't be used raises `InvalidFile` and is never replaced.
+    """
+
+    def __init__(self, configs: Configs, records: Path) -> None:
+        """`records`: the folder in which what was replaced is kept."""
+        self._configs = configs
+        self._record = ImportRecord(records)
+
+    def export_agent(self, story_id: str, agent_name: str, branch: str | None = None) -> dict[str, Any]:
+        """An agent's config in its exchange format."""
+        definition = agent(agent_name)
+        return agent_bundle(definition.name, definition.display_name, self._config(story_id, definition.name, branch))
+
+    def export_story(self, story_id: str, branch: str | None = None) -> dict[str, Any]:
+        """The configs of all agents that have one, in their exchange format."""
+        return story_bundle({item.name: self._config(story_id, item.name, branch) for item in agents()})
+
+    def plan_import(
+        self, story_id: str, data: bytes, file: Path, agent_name: str | None = None, branch: str | None = None
+    ) -> Import:
+        """What importing a bundle, the content of `file`, would change: for one agent, or for all that it names.
+
+        Raises `InvalidFile` for a bundle that can't be used, too.
+        """
+        name = agent(agent_name).name if agent_name is not None else None
+        bundle = read_bundle(data, file, name)
+        known = {item.name for item in agents()}
+        left_out = tuple(
+            f"there is no agent {item}: its config was left out" for item in bundle.configs if item not in known
+        )
+        given = {item: config for item, config in bundle.configs.items() if item in known}
+        return self._plan(story_id, branch, given, (*bundle.notes, *left_out), foreign=True)
+
+    def plan_copy(
+        self, source: tuple[str, str | None, str], story_id: str, agent_name: str, branch: str | None = None
+    ) -> Import:
+        """What copying the config of `source` (story, branch, agent) to an agent would change."""
+        from_story, from_branch, from_agent = source
+        given = {agent(agent_name).name: self._config(from_story, agent(from_agent).name, from_branch)}
+        return self._plan(story_id, branch, given, (), foreign=False)
+
+    def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
+        """What going back to the default config would change."""
+        branch_id, name = self._configs.story(story_id).branch(branch).id, agent(agent_name).name
+        return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
+
+    def carry_out(self, plan: Import) -> None:
+        """Do what was planned, for all agents or none.
+
+        Raises `Conflict` when a config is no longer what the plan was made for.
+        """
+        files = {
+            item.agent: (
+                disk.read_bytes(self._configs.document(plan.story, item.agent, plan.branch).file),
+                disk.dump_json(dump_config(item.after)),
+            )
+            for item in plan.changed
+        }
+        if not files:
+            return
+        self._record.keep(self._place(plan.story, plan.branch), files)
+        done: list[AgentImport] = []
+        try:
+            for item in plan.changed:
+                self._replace(plan, item.agent, item.before, item.after, "import")
+                done.append(item)
+        except StonehandError:
+            for item in done:
+                self._replace(plan, item.agent, item.after, item.before, "take the import back")
+            raise
+
+    def take_back(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
+        """Put the files back that the last import, copy or reset in a branch replaced; returns the agents.
+
+        Raises `NotFound` when there was none, `Conflict` when a file has changed since; nothing is written then.
+        """
+        branch_id = self._configs.story(story_id).branch(branch).id
+        documents = {item.name: self._configs.document(story_id, item.name, branch_id) for item in agents()}
+        place = self._place(story_id, branch_id)
+        with disk.lock(place):
+            names = self._record.take_back(place, lambda name: documents[agent(name).name].file)
+        for name in names:
+            documents[name].check_file()
+        return names
+
+    # -- inside
+
+    def _config(self, story_id: str, agent_name: str, branch: str | None) -> BlockConfig:
+        """An agent's config as it is open, which must be valid."""
+        document = self._configs.document(story_id, agent_name, branch)
+        document.check_file()
+        if document.fault is not None:
+            raise InvalidFile.of(document.fault)
+        return document.config
+
+    def _plan(
+        self,
+        story_id: str,
+        branch: str | None,
+        given: Mapping[str, BlockConfig],
+        notes: tuple[str, ...],
+        *,
+        foreign: bool,
+    ) -> Import:
+        branch_id = self._configs.story(story_id).branch(branch).id
+        plans = (
+            plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
+            for name, config in given.items()
+        )
+        return Import(story_id, branch_id, tuple(plans), notes)
+
+    def _replace(self, plan: Import, agent_name: str, before: BlockConfig, after: BlockConfig, label: str) -> None:
+        def change(session: Session) -> None:
+            if session.document.config != before:
+                raise Conflict(
+                    "has changed since the changes were shown", file=session.document.file, repair="look again"
+                )
+            session.replace(after, f"{label} {agent_name}")
+
+        self._configs.edit(plan.story, agent_name, plan.branch, change)
+
+    def _place(self, story_id: str, branch_id: str) -> Path:
+        return disk.child(self._configs.story(story_id).path, BRANCHES, branch_id, "agent-blocks")
 
 
 class ImportRecord:

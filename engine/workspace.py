@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import is_
 from pathlib import Path
 from types import EllipsisType
@@ -20,11 +21,10 @@ from engine.agents.instruction_sets import InstructionSets
 from engine.agents.sources import NO_SOURCES
 from engine.agents.tools import describe
 from engine.blocks.apply import ScriptResult
-from engine.blocks.bundles import agent_bundle, is_customised, story_bundle
+from engine.blocks.bundles import is_customised
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
-from engine.exchange import AgentImport, Import, ImportRecord, plan_agent, plan_reset, read_bundle
 from engine.hooks import HookRegistry
 from engine.library import config_folder, state_folder
 from engine.models import REHEARSAL as REHEARSAL
@@ -42,6 +42,7 @@ from engine.story.branches import FOLDER as BRANCHES
 
 if TYPE_CHECKING:
     from engine.doctor import Finding, Repaired
+    from engine.exchange import Exchange
     from engine.models.choice import ModelChange
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
@@ -170,7 +171,6 @@ class Workspace:
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
         self._unkept = UnkeptPassages(self.state / "passages")
         self._directions = Directions(self.state / "directions")
-        self._imports = ImportRecord(self.state / "imports")
         self._keeping = threading.Lock()
         self._closed = False
         self._watch = watch
@@ -311,85 +311,12 @@ class Workspace:
                     document.written(pending, file)
         return outcome
 
-    # -- exchange
+    @cached_property
+    def exchange(self) -> Exchange:
+        """Configs to give away, to take over, to copy."""
+        from engine.exchange import Exchange  # not needed to open the editor
 
-    def export_agent(self, story_id: str, agent_name: str, branch: str | None = None) -> dict[str, Any]:
-        """An agent's config in its exchange format. Raises `InvalidFile`."""
-        definition = agent(agent_name)
-        return agent_bundle(definition.name, definition.display_name, self._config(story_id, definition.name, branch))
-
-    def export_story(self, story_id: str, branch: str | None = None) -> dict[str, Any]:
-        """The configs of all agents that have one, in their exchange format. Raises `InvalidFile`."""
-        return story_bundle({item.name: self._config(story_id, item.name, branch) for item in agents()})
-
-    def plan_import(
-        self, story_id: str, data: bytes, file: Path, agent_name: str | None = None, branch: str | None = None
-    ) -> Import:
-        """What importing a bundle, the content of `file`, would change: for one agent, or for all that it names.
-
-        Writes nothing. Raises `InvalidFile` for a bundle, or a config to be replaced, that can't be used.
-        """
-        name = agent(agent_name).name if agent_name is not None else None
-        bundle = read_bundle(data, file, name)
-        known = {item.name for item in agents()}
-        left_out = tuple(
-            f"there is no agent {item}: its config was left out" for item in bundle.configs if item not in known
-        )
-        given = {item: config for item, config in bundle.configs.items() if item in known}
-        return self._plan(story_id, branch, given, (*bundle.notes, *left_out), foreign=True)
-
-    def plan_copy(
-        self, source: tuple[str, str | None, str], story_id: str, agent_name: str, branch: str | None = None
-    ) -> Import:
-        """What copying the config of `source` (story, branch, agent) to an agent would change. Writes nothing."""
-        from_story, from_branch, from_agent = source
-        given = {agent(agent_name).name: self._config(from_story, agent(from_agent).name, from_branch)}
-        return self._plan(story_id, branch, given, (), foreign=False)
-
-    def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
-        """What going back to the default config would change. Writes nothing."""
-        branch_id, name = self.story(story_id).branch(branch).id, agent(agent_name).name
-        return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
-
-    def carry_out(self, plan: Import) -> None:
-        """Do what was planned, for all agents or none; `take_back_import` undoes it.
-
-        Raises `Conflict` when a config is no longer what the plan was made for.
-        """
-        files = {
-            item.agent: (
-                disk.read_bytes(self.document(plan.story, item.agent, plan.branch).file),
-                disk.dump_json(dump_config(item.after)),
-            )
-            for item in plan.changed
-        }
-        if not files:
-            return
-        self._imports.keep(self._place(plan.story, plan.branch), files)
-        done: list[AgentImport] = []
-        try:
-            for item in plan.changed:
-                self._replace(plan, item.agent, item.before, item.after, "import")
-                done.append(item)
-        except StonehandError:
-            for item in done:
-                self._replace(plan, item.agent, item.after, item.before, "take the import back")
-            raise
-
-    def take_back_import(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
-        """Put the files back that the last import, copy or reset in a branch replaced; returns the agents.
-
-        Raises `NotFound` when there was none, `Conflict` when a file has changed since; nothing is written then.
-        """
-        branch_id = self.story(story_id).branch(branch).id
-        documents = {item.name: self.document(story_id, item.name, branch_id) for item in agents()}
-        with disk.lock(self._place(story_id, branch_id)):
-            names = self._imports.take_back(
-                self._place(story_id, branch_id), lambda name: documents[agent(name).name].file
-            )
-        for name in names:
-            documents[name].check_file()
-        return names
+        return Exchange(self, self.state / "imports")
 
     # -- prompts
 
@@ -687,43 +614,6 @@ class Workspace:
         self._unkept.close()
 
     # -- inside
-
-    def _config(self, story_id: str, agent_name: str, branch: str | None) -> BlockConfig:
-        """An agent's config as it is open, which must be valid."""
-        document = self.document(story_id, agent_name, branch)
-        document.check_file()
-        if document.fault is not None:
-            raise InvalidFile.of(document.fault)
-        return document.config
-
-    def _plan(
-        self,
-        story_id: str,
-        branch: str | None,
-        given: Mapping[str, BlockConfig],
-        notes: tuple[str, ...],
-        *,
-        foreign: bool,
-    ) -> Import:
-        branch_id = self.story(story_id).branch(branch).id
-        plans = (
-            plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
-            for name, config in given.items()
-        )
-        return Import(story_id, branch_id, tuple(plans), notes)
-
-    def _replace(self, plan: Import, agent_name: str, before: BlockConfig, after: BlockConfig, label: str) -> None:
-        def change(session: Session) -> None:
-            if session.document.config != before:
-                raise Conflict(
-                    "has changed since the changes were shown", file=session.document.file, repair="look again"
-                )
-            session.replace(after, f"{label} {agent_name}")
-
-        self.edit(plan.story, agent_name, plan.branch, change)
-
-    def _place(self, story_id: str, branch_id: str) -> Path:
-        return disk.child(self.story(story_id).path, BRANCHES, branch_id, "agent-blocks")
 
     def _summary(self, folder: StoryFolder) -> StorySummary:
         try:

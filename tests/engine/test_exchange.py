@@ -38,7 +38,7 @@ QUIET = {"overrides": {"summary": {"enabled": False}}}
 
 def test_planning_writes_nothing(workspace: Workspace, story: Path) -> None:
     before = tree(story)
-    plan = workspace.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER)
+    plan = workspace.exchange.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER)
     assert [item.changes for item in plan.agents] == [("adds the script block 'Count' (user, off)",)]
     assert plan.agents[0].disarmed == ("Count",)
     assert tree(story) == before
@@ -48,7 +48,7 @@ def test_an_import_replaces_the_whole_config_and_scripts_arrive_off(data: Path, 
     """Spec, case 48: nothing is merged."""
     story = make_story(data, configs={WRITER: {**QUIET, "somebodyElses": [1, 2]}})
     workspace = opened()
-    workspace.carry_out(workspace.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER))
+    workspace.exchange.carry_out(workspace.exchange.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER))
     found = saved(story)
     assert found["overrides"] == {}
     assert [(block["id"], block["enabled"]) for block in found["customBlocks"]] == [("cb-aaaa11", False)]
@@ -63,10 +63,10 @@ def test_an_export_into_another_story_gives_an_identical_config(data: Path, open
     )
     make_story(data, "the-mill", name="The Mill")
     workspace = opened()
-    given = bundle(workspace.export_story(STORY))
-    workspace.carry_out(workspace.plan_import("the-mill", given, BUNDLE))
+    given = bundle(workspace.exchange.export_story(STORY))
+    workspace.exchange.carry_out(workspace.exchange.plan_import("the-mill", given, BUNDLE))
     for agent in (WRITER, CHAT):
-        assert workspace.export_agent("the-mill", agent) == workspace.export_agent(STORY, agent)
+        assert workspace.exchange.export_agent("the-mill", agent) == workspace.exchange.export_agent(STORY, agent)
 
 
 def test_undo_puts_back_every_byte(data: Path, opened: Open) -> None:
@@ -74,38 +74,38 @@ def test_undo_puts_back_every_byte(data: Path, opened: Open) -> None:
     config_file(story).write_bytes(b'{"overrides":{"summary":{"enabled":false}}}\n')  # formatted by hand
     before = contents(story)
     workspace = opened()
-    workspace.carry_out(
-        workspace.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: SCRIPT, CHAT: QUIET}}), BUNDLE)
+    workspace.exchange.carry_out(
+        workspace.exchange.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: SCRIPT, CHAT: QUIET}}), BUNDLE)
     )
     assert config_file(story, CHAT).exists()
     later = opened()
-    assert later.take_back_import(STORY) == (WRITER, CHAT)
+    assert later.exchange.take_back(STORY) == (WRITER, CHAT)
     assert contents(story) == before
     with pytest.raises(NotFound):
-        later.take_back_import(STORY)
+        later.exchange.take_back(STORY)
 
 
 def test_undo_leaves_a_config_alone_that_has_changed_since(workspace: Workspace, story: Path) -> None:
-    workspace.carry_out(
-        workspace.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: QUIET}}), BUNDLE)
+    workspace.exchange.carry_out(
+        workspace.exchange.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: QUIET}}), BUNDLE)
     )
     workspace.edit(STORY, CHAT, None, lambda session: session.set_tool("editProse", False, ("editProse",)))
     before = tree(story)
     with pytest.raises(Conflict, match="changed since the import"):
-        workspace.take_back_import(STORY)
+        workspace.exchange.take_back(STORY)
     assert tree(story) == before
 
 
 def test_a_plan_that_is_out_of_date_changes_nothing(data: Path, opened: Open) -> None:
     story = make_story(data, configs={CHAT: QUIET})
     workspace, other = opened(), opened()
-    plan = workspace.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: SCRIPT}}), BUNDLE)
+    plan = workspace.exchange.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: SCRIPT}}), BUNDLE)
     other.edit(STORY, CHAT, None, lambda session: session.set_tool("editProse", False, ("editProse",)))
     before = config_file(story, CHAT).read_bytes()
     with pytest.raises(Conflict, match="since the changes were shown"):
-        workspace.carry_out(plan)
+        workspace.exchange.carry_out(plan)
     assert config_file(story, CHAT).read_bytes() == before
-    assert workspace.export_story(STORY)["agentBlockConfigs"].keys() == {CHAT}, "the writer's was taken back"
+    assert workspace.exchange.export_story(STORY)["agentBlockConfigs"].keys() == {CHAT}, "the writer's was taken back"
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,15 @@ def test_a_bad_bundle_is_one_line_and_writes_nothing(
     """Spec, case 49."""
     before = tree(data)
     with pytest.raises(InvalidFile) as caught:
-        workspace.plan_import(STORY, given, BUNDLE)
+        workspace.exchange.plan_import(STORY, given, BUNDLE)
     assert str(caught.value).startswith("bundle.json") and "\n" not in str(caught.value)
     assert tree(data) == before
 
 
 def test_an_agent_that_is_not_known_is_left_out_and_named(workspace: Workspace) -> None:
-    plan = workspace.plan_import(STORY, bundle({"agentBlockConfigs": {"plugin.agent": {}, WRITER: QUIET}}), BUNDLE)
+    plan = workspace.exchange.plan_import(
+        STORY, bundle({"agentBlockConfigs": {"plugin.agent": {}, WRITER: QUIET}}), BUNDLE
+    )
     assert [item.agent for item in plan.agents] == [WRITER]
     assert any("plugin.agent" in note for note in plan.notes)
 
@@ -139,7 +141,7 @@ def test_an_invalid_config_is_never_replaced(data: Path, opened: Open) -> None:
     story = make_story(data, configs={WRITER: {"customBlocks": 5}})
     before = tree(story)
     with pytest.raises(StonehandError, match="customBlocks"):
-        opened().plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER)
+        opened().exchange.plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER)
     assert tree(story) == before
 
 
@@ -150,8 +152,8 @@ def test_a_copy_goes_to_another_agent_branch_or_story(data: Path, opened: Open) 
     source = (STORY, "main", WRITER)
     workspace.edit(STORY, WRITER, "br-bafego", lambda session: session.reset())
     for story_id, branch, agent in ((STORY, "br-bafego", WRITER), (STORY, None, CHAT), ("the-mill", None, WRITER)):
-        plan = workspace.plan_copy(source, story_id, agent, branch)
+        plan = workspace.exchange.plan_copy(source, story_id, agent, branch)
         assert plan.changed and not plan.agents[0].disarmed, "a script of one's own stays on"
-        workspace.carry_out(plan)
-        copied = workspace.export_agent(story_id, agent, branch)["config"]
-        assert copied == workspace.export_agent(*source[::2])["config"]
+        workspace.exchange.carry_out(plan)
+        copied = workspace.exchange.export_agent(story_id, agent, branch)["config"]
+        assert copied == workspace.exchange.export_agent(*source[::2])["config"]

@@ -176,7 +176,7 @@ def look(workspace: Workspace) -> None:
     for definition in agents():
         attempt(lambda name=definition.name: workspace.prompt(STORY, name, author_input="Go on."))  # type: ignore[misc]
     attempt(lambda: workspace.saved_config(STORY, WRITER))
-    attempt(lambda: workspace.export_story(STORY))
+    attempt(lambda: workspace.exchange.export_story(STORY))
     attempt(lambda: workspace.fragments(STORY))
     attempt(lambda: workspace.providers(STORY))
     for finding in workspace.doctor():

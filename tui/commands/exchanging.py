@@ -33,9 +33,9 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
       stonehand export my-story --branch main > configs.json
     """
     if agent is None:
-        write_json(workspace.export_story(story, branch))
+        write_json(workspace.exchange.export_story(story, branch))
     else:
-        write_json(workspace.export_agent(story, agent, branch))
+        write_json(workspace.exchange.export_agent(story, agent, branch))
 
 
 @click.command("import", cls=Command)
@@ -73,7 +73,7 @@ def import_bundle(
     if undo:
         if target is not None or file is not None:
             raise WrongInput("--undo takes the whole import back and names no agent and no file")
-        names = workspace.take_back_import(story, branch)
+        names = workspace.exchange.take_back(story, branch)
         if as_json:
             write_json({"changed": True, "agents": list(names)})
         else:
@@ -85,7 +85,7 @@ def import_bundle(
         raise WrongInput("no file is named", repair=f"{PROGRAM} import STORY [AGENT] FILE; - is standard input")
     agent = full_agent(workspace, target) if target is not None else None
     data, name = _read(file)
-    apply_plan(workspace, workspace.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
+    apply_plan(workspace, workspace.exchange.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
 
 
 @click.command("copy", cls=Command)
@@ -128,7 +128,7 @@ def copy(
     there = workspace.story(target_story).branch(target_branch).id
     if (story, here, agent) == (target_story, there, target_agent):
         raise WrongInput("that is the same config", repair="name another agent, branch or story to copy to")
-    plan = workspace.plan_copy((story, branch, agent), target_story, target_agent, target_branch)
+    plan = workspace.exchange.plan_copy((story, branch, agent), target_story, target_agent, target_branch)
     apply_plan(workspace, plan, dry_run, yes, as_json)
 
 
@@ -155,7 +155,7 @@ def apply_plan(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_
             raise WrongInput("nothing was changed: configs would be replaced", repair="say --yes if it is meant")
         click.confirm(f"Do this in {plan.story}, branch {plan.branch}?", abort=True, err=True)
     if not dry_run:
-        workspace.carry_out(plan)
+        workspace.exchange.carry_out(plan)
     if as_json:
         write_json({"changed": bool(plan.changed) and not dry_run, "notes": list(plan.notes), "agents": _as_json(plan)})
     elif plan.changed and not dry_run:
