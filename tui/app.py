@@ -18,7 +18,7 @@ from engine.library import config_folder
 from tui.actions import ACTIONS, Action, Keymap, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
-from tui.ending import ended_by_signals, let_go_of_lost_terminal
+from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
@@ -219,13 +219,14 @@ def run_editor(data: Path, profile: TerminalProfile | None = None) -> int:
         for workspace in opened:
             workspace.flush()
 
+    app = StonehandApp(open_workspace, profile, load_keymap())
     try:
-        app = StonehandApp(open_workspace, profile, load_keymap())
         with ended_by_signals(app, flush):
             code = app.run(mouse=profile.mouse)
             if app._exception is not None:
                 raise app._exception
             return code if isinstance(code, int) else app.return_code or 0
     finally:
+        release_input(app)
         for workspace in opened:
             workspace.close()

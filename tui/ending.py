@@ -3,18 +3,25 @@
 Textual dies of these signals without unmounting anything or restoring the terminal (spec terminal, section 0.7). Here
 they end the app in its own way: flush, leave the terminal as it was, exit with 128 and the signal's number. An app that
 can't, because the terminal takes no output any more, is ended from a thread beside it once its edits are on disk.
+
+A terminal that is closed does not always send a signal: not to a program that it does not control. Textual would read
+its end over and over, at the full speed of a processor.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 GRACE = 4.0
 """Seconds an app has to end in its own way."""
@@ -53,6 +60,7 @@ def ended_by_signals(app: Endable, flush: Callable[[], None]) -> Iterator[None]:
                 raise SystemExit(code)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGHUP, signal.SIGTERM)}
+    threading.Thread(target=_hang_up_with_terminal, name="terminal watch", daemon=True).start()
     try:
         yield
     finally:
@@ -60,6 +68,29 @@ def ended_by_signals(app: Endable, flush: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         for timer in last_resorts:
             timer.cancel()
+
+
+def _hang_up_with_terminal() -> None:
+    """Send this process the signal of a closed terminal when its own is closed; costs nothing until then."""
+    stream = sys.__stdin__
+    if sys.platform == "win32" or not hasattr(select, "poll") or stream is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        if not os.isatty(stream.fileno()):
+            return
+        watch = select.poll()
+        watch.register(stream.fileno(), 0)  # a hang-up is told of whatever is asked for
+        if any(event & select.POLLHUP for _, event in watch.poll()):
+            os.kill(os.getpid(), signal.SIGHUP)
+
+
+def release_input(app: App[Any]) -> None:
+    """End the thread that reads the terminal: when the terminal went first, nothing else does, and it would go on for
+    ever.
+    """
+    ended = getattr(app._driver, "exit_event", None)
+    if isinstance(ended, threading.Event):
+        ended.set()
 
 
 def let_go_of_lost_terminal() -> None:

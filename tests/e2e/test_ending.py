@@ -63,6 +63,17 @@ def test_the_terminal_goes_away(place: Place) -> None:
     assert place.custom("House style") == before + " quoin forme"
 
 
+def test_a_terminal_that_sends_no_signal_goes_away(place: Place) -> None:
+    """As when the editor was started by a program that gave it a terminal which is not its own."""
+    before = place.custom("House style")
+    with place.open(controlled=False) as app:
+        edit_block(app, "House style")
+        type_words(app, "quoin", "forme")
+        hang_up(app)
+        assert app.wait() == 128 + signal.SIGHUP
+    assert place.custom("House style") == before + " quoin forme"
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_killed_while_typing(place: Place, seed: int) -> None:
     chance = random.Random(seed)

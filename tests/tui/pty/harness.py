@@ -52,11 +52,26 @@ class Response:
         return len(self.data)
 
 
+def _fork_uncontrolled() -> tuple[int, int]:
+    """As `pty.fork`, the child in a session without a controlling terminal."""
+    master, slave = pty.openpty()
+    pid = os.fork()
+    if pid:
+        os.close(slave)
+        return pid, master
+    os.setsid()
+    for stream in range(3):
+        os.dup2(slave, stream)
+    os.closerange(3, max(master, slave) + 1)
+    return 0, -1
+
+
 class PtyApp:
     """A command on its own pseudo-terminal; use it as a context manager, which kills what is left of it.
 
     `env` is set on top of the inherited environment, without what would influence the drawing. `sync` answers the
-    query for synchronized output as a modern terminal does.
+    query for synchronized output as a modern terminal does. Without `controlled`, the terminal is not that of the
+    program's session, so that it gets no signal when the terminal is closed.
     """
 
     def __init__(
@@ -69,6 +84,7 @@ class PtyApp:
         term: str = "xterm-256color",
         truecolor: bool = True,
         sync: bool = True,
+        controlled: bool = True,
     ) -> None:
         self.output = bytearray()
         self.exit_status: int | None = None
@@ -81,7 +97,7 @@ class PtyApp:
             environ["COLORTERM"] = "truecolor"
         environ |= env or {}
         self.started = time.perf_counter()
-        self.pid, self.fd = pty.fork()
+        self.pid, self.fd = pty.fork() if controlled else _fork_uncontrolled()
         if self.pid == 0:
             try:
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
