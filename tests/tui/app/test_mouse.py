@@ -86,8 +86,10 @@ async def test_agents_and_modes_can_be_clicked(editor: Open) -> None:
         region = ed.desk.query_one("#agents", AgentList).content_region
         at = next(y for y, line in enumerate(ed.lines()) if "Prewriter" in line)
         await ed.pilot.click(offset=(region.x + 5, at))
-        await ed.until(lambda: "can't be opened yet" in ed.said)
-        assert ed.session.agent == "generation.writer"
+        await ed.until(lambda: ed.session.agent == "generation.prewriter" and ed.session.rows)
+        at = next(y for y, line in enumerate(ed.lines()) if "Writer" in line)
+        await ed.pilot.click(offset=(region.x + 5, at))
+        await ed.until(lambda: ed.session.agent == "generation.writer" and ed.shows("[after]"))
         at = next(y for y, line in enumerate(ed.lines()) if "[after]" in line)
         await ed.pilot.click(offset=(ed.lines()[at].index("before"), at))
         await ed.until(lambda: "+pre" in ed.line_of("instructions"))
