@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -52,6 +53,8 @@ KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
 KEPT_RESULTS = 200
 """Script results kept per base: bodies typed or undone to."""
+RESOLVED_FOR = 2.0
+"""Seconds for which the model of an agent is not looked up again to build its prompt."""
 PASSING = ("cancelled", "engine")
 """Kinds of script results that are not kept: the script has not run, or not to its end."""
 MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no'"
@@ -161,6 +164,7 @@ class Workspace:
         """What takes part in every prompt made from now on; see `engine.hooks`."""
         self._scripts: ScriptEngine | None = None
         self._instructions = InstructionSets(data / instruction_sets.FOLDER, self._match)
+        self._models: dict[tuple[str, str], tuple[float, str | None]] = {}
         self._lock = threading.RLock()
         self._provider_files: ProviderFiles | None = None
         self._folders: dict[str, StoryFolder] = {}
@@ -244,7 +248,7 @@ class Workspace:
     ) -> Session:
         """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`.
 
-        `model` is the id of the model it would ask, if that is known.
+        `model` is the id of the model it would ask; left out, the one the agent resolves to.
         """
         branch_id = self.story(story_id).branch(branch).id
 
@@ -333,9 +337,11 @@ class Workspace:
     ) -> Base:
         """What a prompt of this agent is built from, as the story stands now; the same object while it stands so.
 
-        `model` is the id of the model that will be asked, which may have instructions of its own; `sources` is what a
-        run is about, nothing for a preview.
+        `model` is the id of the model that will be asked, which may have instructions of its own; left out, the one the
+        agent resolves to. `sources` is what a run is about, nothing for a preview.
         """
+        if model is None:
+            model = self._resolved_model(story_id, agent_name)
         folder = self.story(story_id)
         snapshot = folder.snapshot(branch)
         if config is None:
@@ -469,6 +475,7 @@ class Workspace:
         from engine.models.choice import choose
 
         folder, providers, role = self.story(story_id), self.model_providers(), checked_role(role)
+        self._models.clear()
         return choose(folder, providers, role, provider=provider, model=model, temperature=temperature)
 
     def clear_model(self, story_id: str, role: str) -> ModelChange | None:
@@ -689,6 +696,20 @@ class Workspace:
         if fault is None:
             return config, None
         return config, replace(fault, message=f"{fault.message}; the writer's config is not part of this prompt")
+
+    def _resolved_model(self, story_id: str, agent_name: str) -> str | None:
+        """The model an agent resolves to, as it was at most `RESOLVED_FOR` seconds ago; None where no model has
+        instructions of its own, for then it makes no difference.
+        """
+        now = time.monotonic()
+        with self._lock:
+            known = self._models.get((story_id, agent_name))
+        if known is not None and now - known[0] < RESOLVED_FOR:
+            return known[1]
+        model = self.resolve(story_id, agent_name).model if self._instructions.are_there() else None
+        with self._lock:
+            self._models[story_id, agent_name] = (now, model)
+        return model
 
     def _match(self, pattern: str, flags: str, model: str) -> bool:
         """Match a model's id in the script sandbox: as JavaScript means the pattern, and for a bounded time."""

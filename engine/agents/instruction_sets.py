@@ -107,10 +107,15 @@ class InstructionSets:
     """The sets of a data folder, read again only when a file changes; for several threads."""
 
     def __init__(self, folder: Path, matcher: Matcher) -> None:
+        self._folder = folder
         self._files = FolderCache(folder, parse_set)
         self._matcher = matcher
         self._lock = threading.Lock()
         self._known: dict[str, Instructions] = {}
+
+    def are_there(self) -> bool:
+        """Whether there is a folder that may hold sets."""
+        return self._folder.is_dir()
 
     def for_model(self, model: str | None) -> Instructions:
         """The instructions for a model, the same object while nothing changes.

@@ -120,3 +120,19 @@ def test_keys_of_the_data_folder_are_not_shown(run: Run, data: Path, story: Path
         assert "very-secret" not in done.text + done.err
         assert "providers[1].baseURL" in done.err or "set" in command
     assert (data / "config.json").read_bytes() == before
+
+
+def test_the_prompt_has_the_instructions_made_for_the_model_an_agent_resolves_to(
+    run: Run, story: Path, data: Path, local: None
+) -> None:
+    sets = data / "instruction-sets"
+    sets.mkdir()
+    document = {"name": "Qwen", "modelMatch": "qwen3", "instructions": {"generation.system": "Write, Qwen."}}
+    (sets / "qwen.json").write_text(json.dumps(document), encoding="utf-8")
+    assert run("model", "the-quay", "generation", "set", "--provider", "local").code == 0
+    prompt = run("compile", "the-quay", WRITER).text
+    assert "Write, Qwen." in prompt
+    assert prompt == run("compile", "the-quay", WRITER, "--model", "qwen3").text
+    assert "Write, Qwen." not in run("compile", "the-quay", WRITER, "--model", "another").text
+    assert run("model", "the-quay", "generation", "set", "--model", "another").code == 0
+    assert "Write, Qwen." not in run("compile", "the-quay", WRITER).text
