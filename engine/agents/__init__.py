@@ -5,3 +5,5 @@ from engine.agents.registry import agent, agents, checked_role
 from engine.agents.sources import Sources
 
 __all__ = ["WRITER", "AgentDefinition", "AgentInput", "Sources", "agent", "agents", "checked_role"]
+
+agents()  # finds the modules of the families now, not in the middle of a first prompt
