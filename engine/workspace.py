@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from operator import is_
 from pathlib import Path
@@ -22,7 +23,7 @@ from engine.agents.instruction_sets import InstructionSets
 from engine.agents.sources import NO_SOURCES
 from engine.agents.tools import describe
 from engine.blocks.apply import ScriptResult
-from engine.blocks.bundles import is_customised
+from engine.blocks.bundles import agent_bundle, is_customised
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
@@ -283,6 +284,29 @@ class Workspace:
             job = self._saves.get(session.document)
         if job is not None and (failure := job.finish()) is not None:
             raise failure
+
+    def is_gone(self, session: Session) -> bool:
+        """Whether the branch of a session was deleted, so that nothing can be saved there."""
+        try:
+            return session.branch not in self.story(session.story).branches().ids
+        except StonehandError:
+            return False  # another trouble, which is told where it stands in the way
+
+    def rescue(self, session: Session) -> Path:
+        """Write the config of a session whose branch is gone to a file that can be imported, and give its edits up.
+
+        Returns the file. Raises `StonehandError`; the edits stay unsaved then.
+        """
+        definition = agent(session.agent)
+        bundle = agent_bundle(definition.name, definition.display_name, session.document.config)
+        file = self._rescued(session.story, session.branch, f"{definition.name}.json", disk.dump_json(bundle))
+        session.document.let_go()
+        return file
+
+    def rescue_passage(self, run: Run) -> Path:
+        """Write a passage that can't be kept to a text file, which is returned. Raises `StonehandError`."""
+        text = run.view().text.encode("utf-8", "replace")
+        return self._rescued(run.prompt.story, run.prompt.branch, "passage.txt", text)
 
     def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], _T]) -> _T:
         """Load, edit and save a config as one step that other programs' edits cannot come between.
@@ -696,6 +720,14 @@ class Workspace:
         if fault is None:
             return config, None
         return config, replace(fault, message=f"{fault.message}; the writer's config is not part of this prompt")
+
+    def _rescued(self, story_id: str, branch_id: str, name: str, data: bytes) -> Path:
+        folder = self.state / "rescued"
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = disk.child(folder, f"{story_id}-{branch_id}-{datetime.now():%Y%m%d-%H%M%S}-{name}")
+        disk.write_atomic(file, data)
+        return file
 
     def _resolved_model(self, story_id: str, agent_name: str) -> str | None:
         """The model an agent resolves to, as it was at most `RESOLVED_FOR` seconds ago; None where no model has

@@ -66,6 +66,9 @@ class Saver:
         self._retry = None
         for session in list(self._failed):
             document = session.document
+            if self._screen.workspace.is_gone(session):
+                self.keep_trying(session)
+                continue
             with contextlib.suppress(StonehandError):  # reported when it failed first
                 document.check_file()
             if document.state is SaveState.UNSAVED:
@@ -109,10 +112,49 @@ class Saver:
         """Save everything before leaving; False when the user wants to stay."""
         for session in sessions:
             await self.now(session)
+            if self.unsaved_and_gone(session):
+                if not await self._rescue(session, leaving=True):
+                    return False
+                continue
             if session.document.state is SaveState.CONFLICT and not await self.resolve(session, leaving=True):
                 return False
             if session.document.state is SaveState.UNSAVED and not await self._leave_unsaved(session):
                 return False
+        return True
+
+    def unsaved_and_gone(self, session: Session) -> bool:
+        """Whether there are edits that can't be saved, for their branch was deleted."""
+        unsaved = session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT)
+        return unsaved and self._screen.workspace.is_gone(session)
+
+    async def _rescue(self, session: Session, *, leaving: bool = False) -> bool:
+        """Edits on a branch that was deleted: True when they are in a file, or the user does without them."""
+        from tui.screens.choice import ChoiceDialog
+
+        choices = [("w", "write your version to a file, which can be imported into another branch")]
+        choices += [("d", "do without it and leave")] if leaving else []
+        dialog = ChoiceDialog(
+            f"The branch {session.branch} was deleted",
+            f"{session.agent} has edits that can't be saved there any more.",
+            [*choices, ("escape", "decide later")],
+        )
+        key = await self._screen.app.push_screen_wait(dialog)
+        if key == "d":
+            session.document.let_go()
+        if key != "w":
+            return key == "d"
+        try:
+            file = await self._screen.wait(lambda: self._screen.workspace.rescue(session))
+        except StonehandError as error:
+            self._report(error)
+            return False
+        self._screen.stonehand.notify(
+            f"stonehand import {session.story} {session.agent} {file}",
+            title="Your version is written; this takes it over into the active branch",
+            timeout=30,
+            markup=False,
+        )
+        self._failed.pop(session, None)
         return True
 
     async def _leave_unsaved(self, session: Session) -> bool:
@@ -134,6 +176,8 @@ class Saver:
         """Ask what becomes of a conflict. True when it is settled, or the user leaves it for the next time."""
         from tui.screens.choice import ChoiceDialog
 
+        if self.unsaved_and_gone(session):
+            return await self._rescue(session, leaving=leaving)
         document = session.document
         fault = document.theirs_fault
         if fault is not None:

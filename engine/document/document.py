@@ -345,6 +345,12 @@ class Document:
         self._record(True)
         return clashes
 
+    def let_go(self) -> None:
+        """Give unsaved edits up, for a file whose place is gone: they are no longer recorded, nor will be written."""
+        self.theirs, self._in_flight = None, []
+        self._saved, self._base = None, self._now.config
+        self._clean()
+
     def reset_invalid(self) -> Path:
         """Replace an invalid file by the empty config at the next save; returns the copy kept of it."""
         data = disk.read_bytes(self.file)

@@ -74,6 +74,7 @@ class DeskScreen(BlockActions):
         self._saver = Saver(self, self.show_state, self.report)
         self._preview = ScriptPreview(self, self._show_result, preview_pause)
         self._furnishing = False
+        self._gone = False
         self._typing_timer: Timer | None = None
         self._follow_timer: Timer | None = None
 
@@ -143,7 +144,7 @@ class DeskScreen(BlockActions):
             self.report(error)
             return False
         self.collect()
-        self.session, self.carry, self._story, self._trouble = session, None, story, ""
+        self.session, self.carry, self._story, self._trouble, self._gone = session, None, story, "", False
         self.blocks.carry = None
         self._clear_filter()
         if self.inspector.has_focus_within:
@@ -278,6 +279,9 @@ class DeskScreen(BlockActions):
         text, help = f"! {self._trouble}" if self._trouble else "", ""
         if document is None or text:
             pass
+        elif self._gone and self.session is not None:
+            text = f"! The branch {self.session.branch} was deleted. s goes to another one."
+            help = "" if document.state is SaveState.SAVED else "Press ! for the edits that can't be saved there."
         elif document.state is SaveState.INVALID and document.fault is not None:
             fault = document.fault
             where = f"{document.file.name}{f':{fault.line}' if fault.line else ''}"
@@ -425,7 +429,9 @@ class DeskScreen(BlockActions):
 
     def action_resolve(self) -> None:
         session = self.session
-        if session is None or session.document.state is not SaveState.CONFLICT:
+        if session is None or not (
+            session.document.state is SaveState.CONFLICT or self._saver.unsaved_and_gone(session)
+        ):
             self.say("there is no conflict")
             return
         self.begin(lambda: self._resolve(session), "resolve")
@@ -440,6 +446,9 @@ class DeskScreen(BlockActions):
         for session in [*self._sessions.values()]:
             if session.story != message.story:
                 continue
+            if self.workspace.is_gone(session):
+                self._show_gone(session)
+                continue
             try:
                 changed = session.document.check_file()
             except StonehandError as error:
@@ -449,8 +458,18 @@ class DeskScreen(BlockActions):
                 self._saver.keep_trying(session)
             if changed and session is self.session:
                 self.say(f"{session.document.file.name} was changed by another program", warning=True)
-        if self.session is not None and self.session.story == message.story:
+        shown = self.session
+        if shown is not None and shown.story == message.story and not self.workspace.is_gone(shown):
+            self._gone = False
             self.begin(self._load, "load", exclusive=True)
+
+    def _show_gone(self, session: Session) -> None:
+        """A branch that was deleted stays on the screen as it was; its unsaved edits can be written to a file."""
+        if session.document.state is not SaveState.SAVED:
+            self._saver.keep_trying(session)
+        if session is self.session:
+            self._gone = True
+            self._show_banner()
 
     # -- other screens
 

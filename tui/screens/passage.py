@@ -212,7 +212,7 @@ class PassageScreen(WorkingScreen[None]):
             saved = await self.wait(lambda: self.workspace.keep(run))
         except StonehandError as error:
             self._kept = False
-            self.report(error)
+            await self._tell_not_kept(run, error)
             return False
         self.say(f"kept as {saved.fragment.id}")
         prompt = run.prompt
@@ -225,6 +225,16 @@ class PassageScreen(WorkingScreen[None]):
             self.report(StonehandError(f"the passage is kept, but its log is not: {saved.problem.message}"))
         self._show_status()
         return True
+
+    async def _tell_not_kept(self, run: Run, error: StonehandError) -> None:
+        """It can't be saved, as on a branch that was deleted: its text is put where it can be found."""
+        try:
+            file = await self.wait(lambda: self.workspace.rescue_passage(run))
+        except StonehandError as failure:
+            self.report(failure)
+            self.report(error)
+        else:
+            self.report(StonehandError(f"{error}. The passage is written to {file}"))
 
     def action_discard(self) -> None:
         """Forget the passage."""

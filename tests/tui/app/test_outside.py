@@ -14,9 +14,11 @@ from textual.app import App
 
 from engine import disk
 from engine.document import SaveState
+from engine.story import StoryFolder
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
+from tui.screens.passage import PassageScreen
 
 
 def change(file: Path, edit: Callable[[dict[str, Any]], object]) -> bytes:
@@ -437,3 +439,59 @@ async def test_the_cursor_of_a_text_stays_beside_its_words(editor: Open) -> None
         await ed.until(lambda: ed.inspector.typing and ed.text.text.startswith("Please"))
         await ed.type("?")
         assert ed.text.text == "Please: Short sentences.!?"
+
+
+def delete_branch(ed: Editor, branch: str) -> None:
+    """Delete a branch as another program does."""
+    folder = StoryFolder(ed.workspace.data / "stories" / ed.session.story)
+    folder.delete_branch(branch)
+    ed.workspace.story(ed.session.story).invalidate()
+    ed.desk.post_message(ed.desk.StoryChanged(ed.session.story, frozenset()))
+
+
+async def on_a_branch(ed: Editor) -> str:
+    """The editor on a new branch, its writer's blocks listed."""
+    branch = ed.workspace.story(ed.session.story).create_branch("Fork").id
+    ed.desk.begin(lambda: ed.desk._open_story(ed.session.story, branch, "generation.writer"), "open", exclusive=True)
+    await ed.until(lambda: ed.session.branch == branch)
+    await ed.listed()
+    return branch
+
+
+async def test_a_deleted_branch_stays_on_the_screen_and_edits_can_be_taken_elsewhere(editor: Open) -> None:
+    async with editor() as ed:
+        branch = await on_a_branch(ed)
+        await ed.goto("cb-stylea")
+        delete_branch(ed, branch)
+        await ed.until(lambda: ed.shows("was deleted. s goes to another one."), "the banner")
+        assert ed.line_of("House style"), "what was there is still to be seen"
+        await ed.press("e")
+        await ed.until(lambda: ed.inspector.typing)
+        await ed.type("Rescued. ")
+        await ed.press("escape")
+        await ed.until(lambda: ed.shows("Press ! for the edits that can't be saved there."), "that it can't be saved")
+        assert not (ed.workspace.data / "stories/the-quay/branches" / branch).exists(), "nothing of it comes back"
+        await ed.press("q")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.until(lambda: ed.shows(f"The branch {branch} was deleted"))
+        await ed.press("w")
+        await ed.until(lambda: ed.app._exit)
+    (file,) = (ed.workspace.state / "rescued").iterdir()
+    blocks = json.loads(file.read_bytes())["config"]["customBlocks"]
+    assert blocks[0]["content"].startswith("Rescued. ")
+
+
+async def test_a_passage_of_a_deleted_branch_is_written_to_a_file(editor: Open) -> None:
+    async with editor() as ed:
+        branch = await on_a_branch(ed)
+        await ed.press("g")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        await ed.press("ctrl+g")
+        await ed.until(lambda: ed.shows("keep it, discard it"), "the passage")
+        delete_branch(ed, branch)
+        await ed.press("ctrl+s")
+        await ed.until(lambda: any("The passage is written to" in toast for toast in ed.toasts), "where it is")
+        (file,) = (ed.workspace.state / "rescued").iterdir()
+        screen = ed.app.screen
+        assert isinstance(screen, PassageScreen) and screen._run is not None
+        assert file.read_text("utf-8") == screen._run.view().text != ""
