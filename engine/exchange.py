@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from engine import disk
 from engine.agents import agent, agents
@@ -17,11 +17,13 @@ from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, 
 from engine.blocks.changes import describe_changes
 from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
 from engine.blocks.edits import reset_agent
-from engine.document import Document
+from engine.document import Document, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,41 @@ class Import:
     def changed(self) -> tuple[AgentImport, ...]:
         """The agents it makes a difference to."""
         return tuple(item for item in self.agents if item.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A file that an import, copy or reset replaced: what it held `before` and `after` that (None: no file)."""
+
+    agent: str
+    file: Path
+    before: bytes | None
+    after: bytes | None
+    changes: tuple[str, ...]
+    """What putting it back would change; empty for one that has changed since, which is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakingBack:
+    """How the last import, copy or reset of a branch would be taken back, with the `record` that says so.
+
+    `agents` are put back; `changed` are left alone, because their files have changed since.
+    """
+
+    story: str
+    branch: str
+    agents: tuple[Replaced, ...]
+    changed: tuple[Replaced, ...]
+    record: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """A config that was not put back, and the file its version from before the import is in now (None: it had none)."""
+
+    agent: str
+    file: Path
+    copy: Path | None
 
 
 def read_bundle(data: bytes, file: Path, agent: str | None) -> Bundle:
@@ -87,14 +124,15 @@ class Configs(Protocol):
 
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
 
-    def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], None]) -> None: ...
+    def edit(self, story_id: str, agent_name: str, branch: str | None, change: Callable[[Session], _T]) -> _T: ...
 
 
 class Exchange:
     """Configs on their way out of a data folder, into it, and from one place of it to another.
 
-    What is brought in is planned first, which writes nothing and says what would change; `carry_out` does it, and
-    `take_back` undoes the last one of a branch. A config that can't be used raises `InvalidFile` and is never replaced.
+    What is brought in is planned first, which writes nothing and says what would change; `carry_out` does it. The last
+    one of a branch can be taken back: planned by `plan_take_back`, done by `take_back`. A config that can't be used
+    raises `InvalidFile` and is never replaced.
     """
 
     def __init__(self, configs: Configs, records: Path) -> None:
@@ -165,19 +203,58 @@ class Exchange:
                 self._replace(plan, item.agent, item.after, item.before, "take the import back")
             raise
 
-    def take_back(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
-        """Put the files back that the last import, copy or reset in a branch replaced; returns the agents.
+    def reset_invalid(self, story_id: str, agent_name: str, branch: str | None = None) -> Path:
+        """Replace a config that is not valid by the empty one; returns the copy of it that lies beside it.
 
-        Raises `NotFound` when there was none, `Conflict` when a file has changed since; nothing is written then.
+        It can be taken back as an import can. Raises as `Workspace.edit`.
         """
+        branch_id, name = self._configs.story(story_id).branch(branch).id, agent(agent_name).name
+
+        def change(session: Session) -> Path:
+            document = session.document
+            before = disk.read_bytes(document.file)
+            copy = document.reset_invalid()
+            after = disk.dump_json(dump_config(document.config))
+            self._record.keep(self._place(story_id, branch_id), {name: (before, after)})
+            return copy
+
+        return self._configs.edit(story_id, name, branch_id, change)
+
+    def plan_take_back(self, story_id: str, branch: str | None = None) -> TakingBack:
+        """What taking back the last import, copy or reset in a branch would put back. Raises `NotFound` without one."""
         branch_id = self._configs.story(story_id).branch(branch).id
-        documents = {item.name: self._configs.document(story_id, item.name, branch_id) for item in agents()}
-        place = self._place(story_id, branch_id)
+        record, files = self._record.load(self._place(story_id, branch_id))
+        back: list[Replaced] = []
+        changed: list[Replaced] = []
+        for name, (before, after) in files.items():
+            file = self._configs.document(story_id, name, branch_id).file
+            if disk.read_bytes(file) == after:
+                back.append(Replaced(name, file, before, after, _changes_back(file, before, after)))
+            else:
+                changed.append(Replaced(name, file, before, after, ()))
+        return TakingBack(story_id, branch_id, tuple(back), tuple(changed), record)
+
+    def take_back(self, plan: TakingBack) -> tuple[LeftAlone, ...]:
+        """Put back the files of a plan to the byte. Returns those that were left alone, as they have changed since.
+
+        What such a file held before the import is written to a file of its own in the state folder, which can be
+        imported, and stays on record. Raises `Conflict`, with nothing written, when another import has come between.
+        """
+        place = self._place(plan.story, plan.branch)
         with disk.lock(place):
-            names = self._record.take_back(place, lambda name: documents[agent(name).name].file)
-        for name in names:
-            documents[name].check_file()
-        return names
+            if self._record.load(place)[0] != plan.record:
+                raise Conflict("another import was made since the changes were shown", repair="look again")
+            left = list(plan.changed)
+            for item in plan.agents:
+                try:
+                    _put_back(item)
+                except Conflict:
+                    left.append(item)
+            kept = [LeftAlone(item.agent, item.file, self._record.keep_copy(place, item)) for item in left]
+            self._record.reduce(place, [item.agent for item in left])
+        for item in plan.agents:
+            self._configs.document(plan.story, item.agent, plan.branch).check_file()
+        return tuple(kept)
 
     # -- inside
 
@@ -239,33 +316,58 @@ class ImportRecord:
         disk.write_atomic(file, disk.dump_json(record))
         return file
 
-    def take_back(self, place: Path, file_of: Callable[[str], Path]) -> tuple[str, ...]:
-        """Put back what the last import into `place` replaced; returns the agents.
+    def load(self, place: Path) -> tuple[bytes, dict[str, tuple[bytes | None, bytes | None]]]:
+        """The record of the last import into `place`, and what each agent's file held before and after it.
 
-        Raises `NotFound` when none is on record, and `Conflict`, with nothing written, when a file has changed since.
+        Raises `NotFound` when there is none, `InvalidFile` for one that can't be used.
         """
-        record = self._file(place)
-        value: Any = disk.read_json(record)
-        if not isinstance(value, dict):
+        file = self._file(place)
+        data = disk.read_bytes(file)
+        if data is None:
             raise NotFound("no import is on record here", repair="nothing is to be taken back")
-        files = {
-            agent: (file_of(agent), _bytes(before), _bytes(after)) for agent, (before, after) in value["agents"].items()
-        }
-        for file, _, after in files.values():
-            if disk.read_bytes(file) != after:
-                raise Conflict("has changed since the import, so it is left alone", file=file)
-        for file, before, after in files.values():
-            if before is None:
-                if after is not None:
-                    disk.remove_file(file, expected=after)
-            else:
-                disk.write_atomic(file, before, expected=after)
-        record.unlink(missing_ok=True)
-        return tuple(files)
+        record = disk.parse_json(data, file)
+        agents = record.get("agents") if isinstance(record, dict) else None
+        if not isinstance(agents, dict):
+            raise InvalidFile("is no record of an import", file=file, repair="remove it")
+        return data, {agent: (_bytes(before), _bytes(after)) for agent, (before, after) in agents.items()}
+
+    def keep_copy(self, place: Path, item: Replaced) -> Path | None:
+        """Write what a file held before the import to a file of its own; the same one each time."""
+        if item.before is None:
+            return None
+        digest = hashlib.sha256(item.before).hexdigest()[:8]
+        file = self._file(place).with_suffix("") / f"{item.agent}-{digest}.json"
+        disk.write_atomic(file, item.before)
+        return file
+
+    def reduce(self, place: Path, names: Collection[str]) -> None:
+        """Leave only these agents on record, or no record."""
+        file = self._file(place)
+        _, files = self.load(place)
+        left = {agent: held for agent, held in files.items() if agent in names}
+        if left:
+            self.keep(place, left)
+        else:
+            file.unlink(missing_ok=True)
 
     def _file(self, place: Path) -> Path:
         name = hashlib.sha256(os.fsencode(os.path.realpath(place))).hexdigest()[:32]
         return self._folder / f"{name}.json"
+
+
+def _put_back(item: Replaced) -> None:
+    """Raises `Conflict` when the file has changed since."""
+    if item.before is not None:
+        disk.write_atomic(item.file, item.before, expected=item.after)
+    elif item.after is not None:
+        disk.remove_file(item.file, expected=item.after)
+
+
+def _changes_back(file: Path, before: bytes | None, after: bytes | None) -> tuple[str, ...]:
+    (old, fault), (new, _) = read_config(file, before), read_config(file, after)
+    if fault is not None:
+        return ("puts back the file from before, which is no valid config",)
+    return describe_changes(new, old) or ("puts back the file from before, which says the same",)
 
 
 def _text(data: bytes | None) -> str | None:

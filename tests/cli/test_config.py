@@ -260,7 +260,7 @@ def test_reset_of_a_whole_config_is_told_asked_about_and_taken_back(config: Conf
     assert "removes the text block 'Mine'" in done.text and "switches tools on" in done.text
     assert config.saved == EMPTY
     assert "import the-quay --branch main --undo" in done.err
-    assert run("import", "the-quay", "--undo").code == 0
+    assert run("import", "the-quay", "--undo", "--yes").code == 0
     assert config.file.read_bytes() == before
     assert config.done("reset", "--yes", "--json").document["changed"] is True
     assert config.done("reset", "--json").document["changed"] is False, "nothing to ask about"

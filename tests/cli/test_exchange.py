@@ -42,9 +42,37 @@ def test_a_bundle_is_told_done_and_taken_back(run: Run, story: Path, bundle: Pat
     assert refused.code == 2 and "--yes" in refused.err and files_of(story) == before
     assert run("import", STORY, bundle, "--yes").code == 0, "the bundle names its agent"
     assert json.loads(config_file(story).read_bytes())["overrides"] == CONFIG["overrides"]
-    undone = run("import", STORY, "--undo", "--json")
-    assert undone.document == {"changed": True, "agents": [WRITER]}
+    imported = files_of(story)
+    dry = run("import", STORY, "--undo", "--dry-run")
+    assert dry.code == 0 and files_of(story) == imported
+    assert dry.text.splitlines() == [WRITER, "  removes the script block 'Count'", "  switches summary on"]
+    assert run("import", STORY, "--undo", "--dry-run", "--json").document["changed"] is False
+    for asked in (("--undo",), ("--undo", "--json")):
+        refused = run("import", STORY, *asked)
+        assert refused.code == 2 and "--yes" in refused.err and files_of(story) == imported
+    undone = run("import", STORY, "--undo", "--yes", "--json")
+    assert undone.document == {"changed": True, "agents": [WRITER], "left": []}
     assert files_of(story) == before
+
+
+def test_undo_names_the_files_it_leaves_alone_and_the_way_back(run: Run, story: Path, bundle: Path) -> None:
+    assert run("config", STORY, WRITER, "disable", "story-info").code == 0
+    assert run("import", STORY, bundle, "--yes").code == 0
+    assert run("config", STORY, WRITER, "enable", "summary").code == 0
+    before = files_of(story)
+    dry = run("import", STORY, "--undo", "--dry-run")
+    assert dry.code == 0 and f"{config_file(story)}: has changed since" in dry.err
+    undone = run("import", STORY, "--undo", "--yes", "--json")
+    assert undone.code == 1 and files_of(story) == before
+    (left,) = undone.document["left"]
+    assert undone.document["changed"] is False and left["file"] == str(config_file(story))
+    assert f"import {STORY} {WRITER} {left['before']}" in undone.err
+    assert run("import", STORY, WRITER, left["before"], "--yes").code == 0
+    assert json.loads(config_file(story).read_bytes())["overrides"] == {"story-info": {"enabled": False}}
+
+
+def test_help_of_import_says_what_stays(run: Run) -> None:
+    assert "keys that this program does not know" in " ".join(run("import", "--help").text.split())
 
 
 def test_import_as_json(run: Run, story: Path, bundle: Path) -> None:
@@ -102,7 +130,7 @@ def test_copy(run: Run, data: Path, story: Path, bundle: Path) -> None:
     assert run("copy", "the-mill", WRITER, "--to-story", STORY, "--to-agent", CHAT, "--yes").code == 0
     copied = json.loads(config_file(story, CHAT).read_bytes())
     assert copied["customBlocks"][0]["enabled"] is True and copied["overrides"] == CONFIG["overrides"]
-    assert run("import", STORY, "--undo").code == 0
+    assert run("import", STORY, "--undo", "--yes").code == 0
     assert not config_file(story, CHAT).exists()
 
 

@@ -79,21 +79,72 @@ def test_undo_puts_back_every_byte(data: Path, opened: Open) -> None:
     )
     assert config_file(story, CHAT).exists()
     later = opened()
-    assert later.exchange.take_back(STORY) == (WRITER, CHAT)
+    plan = later.exchange.plan_take_back(STORY)
+    assert [(item.agent, item.changes) for item in plan.agents] == [
+        (WRITER, ("removes the script block 'Count'", "switches summary off")),
+        (CHAT, ("switches summary on",)),
+    ]
+    assert contents(story) != before, "planning writes nothing"
+    assert later.exchange.take_back(plan) == ()
     assert contents(story) == before
     with pytest.raises(NotFound):
-        later.exchange.take_back(STORY)
+        later.exchange.plan_take_back(STORY)
 
 
-def test_undo_leaves_a_config_alone_that_has_changed_since(workspace: Workspace, story: Path) -> None:
+def test_undo_leaves_a_config_alone_that_has_changed_since_and_keeps_its_earlier_version(
+    data: Path, opened: Open
+) -> None:
+    story = make_story(data, configs={CHAT: {"overrides": {"story-info": {"enabled": False}}}})
+    earlier = config_file(story, CHAT).read_bytes()
+    workspace = opened()
     workspace.exchange.carry_out(
         workspace.exchange.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: QUIET}}), BUNDLE)
     )
     workspace.edit(STORY, CHAT, None, lambda session: session.set_tool("editProse", False, ("editProse",)))
+    edited = config_file(story, CHAT).read_bytes()
+    plan = workspace.exchange.plan_take_back(STORY)
+    assert [item.agent for item in plan.agents] == [WRITER] and [item.agent for item in plan.changed] == [CHAT]
+    (left,) = workspace.exchange.take_back(plan)
+    assert not config_file(story).exists(), "the writer's is as it was"
+    assert config_file(story, CHAT).read_bytes() == edited
+    assert (left.agent, left.file) == (CHAT, config_file(story, CHAT))
+    assert left.copy is not None and left.copy.read_bytes() == earlier
+    again = workspace.exchange.plan_take_back(STORY)
+    assert not again.agents and [item.agent for item in again.changed] == [CHAT], "it stays on record"
+    workspace.exchange.carry_out(workspace.exchange.plan_import(STORY, left.copy.read_bytes(), left.copy, CHAT))
+    assert saved(story, CHAT)["overrides"] == {"story-info": {"enabled": False}}
+
+
+def test_undo_leaves_alone_what_changes_after_it_was_planned(workspace: Workspace, story: Path) -> None:
+    exchange = workspace.exchange
+    exchange.carry_out(exchange.plan_import(STORY, bundle({"agentBlockConfigs": {WRITER: QUIET, CHAT: QUIET}}), BUNDLE))
+    plan = exchange.plan_take_back(STORY)
+    config_file(story, CHAT).write_bytes(b"{}")
+    assert [(item.agent, item.copy) for item in exchange.take_back(plan)] == [(CHAT, None)]
+    assert config_file(story, CHAT).read_bytes() == b"{}" and not config_file(story).exists()
+
+
+def test_undo_refuses_when_another_import_has_come_between(workspace: Workspace, story: Path) -> None:
+    exchange = workspace.exchange
+    exchange.carry_out(exchange.plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER))
+    plan = exchange.plan_take_back(STORY)
+    exchange.carry_out(exchange.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER))
     before = tree(story)
-    with pytest.raises(Conflict, match="changed since the import"):
-        workspace.exchange.take_back(STORY)
+    with pytest.raises(Conflict, match="another import"):
+        exchange.take_back(plan)
     assert tree(story) == before
+
+
+def test_the_reset_of_an_invalid_config_can_be_taken_back(data: Path, opened: Open) -> None:
+    story = make_story(data, configs={WRITER: {"customBlocks": 5}})
+    invalid = config_file(story).read_bytes()
+    exchange = opened().exchange
+    copy = exchange.reset_invalid(STORY, WRITER)
+    assert copy.read_bytes() == invalid and saved(story)["customBlocks"] == []
+    plan = exchange.plan_take_back(STORY)
+    assert plan.agents[0].changes == ("puts back the file from before, which is no valid config",)
+    assert exchange.take_back(plan) == ()
+    assert config_file(story).read_bytes() == invalid
 
 
 def test_a_plan_that_is_out_of_date_changes_nothing(data: Path, opened: Open) -> None:

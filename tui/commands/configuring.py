@@ -319,8 +319,8 @@ def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, bra
     """Go back to the defaults.
 
     Drops all that is overridden about a block; without ID the whole config, custom blocks too. That is told, and asked
-    about, before it is done; `import STORY --undo` takes it back. An invalid config is replaced by the empty one; a
-    copy of the file is kept beside it.
+    about, before it is done. An invalid config is replaced by the empty one without asking; a copy of the file is kept
+    beside it. `import STORY --undo` takes either back.
     """
     if block is not None:
         if dry_run:
@@ -334,7 +334,7 @@ def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, bra
         return
     if dry_run:
         raise_fault(workspace.document(story, agent, branch), _reset_hint(story, agent))
-    copy = workspace.edit(story, agent, branch, lambda session: session.document.reset_invalid())
+    copy = workspace.exchange.reset_invalid(story, agent, branch)
     if as_json:
         write_json({"changed": True, "copy": str(copy)})
     else:

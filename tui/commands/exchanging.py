@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +12,10 @@ import click
 
 from engine.errors import StonehandError, WrongInput
 from tui.commands.frame import Command, branch_option, full_agent, warn, with_workspace
-from tui.output import PROGRAM, inert, message, one_line, write, write_json
+from tui.output import DONE, FAILED, PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
-    from engine.exchange import Import
+    from engine.exchange import AgentImport, Import, LeftAlone, TakingBack
     from engine.workspace import Workspace
 
 
@@ -57,12 +59,15 @@ def import_bundle(
     undo: bool,
     branch: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Replace block configs by those of a bundle.
 
     With AGENT one config, else those of all agents the bundle names. A config is replaced whole: what the bundle does
-    not say becomes the default. What changes is told, and asked about, before it is done. Script blocks arrive switched
-    off: read them, then switch them on. --undo puts back what the last import replaced.
+    not say becomes the default, except keys that this program does not know, which stay. What changes is told, and
+    asked about, before it is done. Script blocks arrive switched off: read them, then switch them on.
+
+    --undo puts back what the last import, copy or reset replaced. A config that was changed since is left alone, and
+    the file that holds its earlier version is named; the exit code is then 1.
 
     \b
     Examples:
@@ -73,12 +78,7 @@ def import_bundle(
     if undo:
         if target is not None or file is not None:
             raise WrongInput("--undo takes the whole import back and names no agent and no file")
-        names = workspace.exchange.take_back(story, branch)
-        if as_json:
-            write_json({"changed": True, "agents": list(names)})
-        else:
-            message(f"the last import was taken back: {', '.join(names)}")
-        return
+        return _take_back(workspace, workspace.exchange.plan_take_back(story, branch), dry_run, yes, as_json)
     if file is None:
         target, file = None, target  # the one argument is the file
     if file is None:
@@ -86,6 +86,7 @@ def import_bundle(
     agent = full_agent(workspace, target) if target is not None else None
     data, name = _read(file)
     apply_plan(workspace, workspace.exchange.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
+    return DONE
 
 
 @click.command("copy", cls=Command)
@@ -149,11 +150,8 @@ def apply_plan(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_
         warn(note)
     if not as_json:
         _tell(plan)
-    ask = plan.changed and not dry_run and not yes
-    if ask:
-        if as_json or sys.stdin is None or not sys.stdin.isatty():
-            raise WrongInput("nothing was changed: configs would be replaced", repair="say --yes if it is meant")
-        click.confirm(f"Do this in {plan.story}, branch {plan.branch}?", abort=True, err=True)
+    if plan.changed and not dry_run and not yes:
+        ask(f"Do this in {plan.story}, branch {plan.branch}?", "configs would be replaced", as_json)
     if not dry_run:
         workspace.exchange.carry_out(plan)
     if as_json:
@@ -162,16 +160,68 @@ def apply_plan(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_
         message(f"done; '{PROGRAM} import {plan.story} --branch {plan.branch} --undo' takes it back")
 
 
+def ask(question: str, would: str, as_json: bool) -> None:
+    """Ask, and end the command on a no. Raises `WrongInput`, with what the command `would` do, where nobody can be."""
+    if as_json or sys.stdin is None or not sys.stdin.isatty():
+        raise WrongInput(f"nothing was changed: {would}", repair="say --yes if it is meant")
+    click.confirm(question, abort=True, err=True)
+
+
+def _take_back(workspace: Workspace, plan: TakingBack, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Tell what is put back, ask, and do it; the exit code says whether that is all of it."""
+    if not as_json:
+        _write_changes((item.agent, item.changes) for item in plan.agents)
+    asked = bool(plan.agents) and not dry_run and not yes
+    if dry_run or asked:
+        for other in plan.changed:
+            warn(f"{other.file}: has changed since, so it is left alone")
+    if asked:
+        ask(f"Put this back in {plan.story}, branch {plan.branch}?", "configs would be put back", as_json)
+    left = () if dry_run else workspace.exchange.take_back(plan)
+    names = [item.agent for item in plan.agents if item.agent not in {other.agent for other in left}]
+    if as_json:
+        places = {item.agent: None if item.copy is None else str(item.copy) for item in left}
+        write_json(
+            {
+                "changed": bool(names) and not dry_run,
+                "agents": names,
+                "left": [
+                    {"agent": item.agent, "file": str(item.file), "before": places.get(item.agent)}
+                    for item in (plan.changed if dry_run else left)
+                ],
+            }
+        )
+    elif names and not dry_run:
+        message(f"put back: {', '.join(names)}")
+    for item in left:
+        warn(f"{item.file}: has changed since, so it was left alone; {_earlier(plan, item)}")
+    return FAILED if left else DONE
+
+
+def _earlier(plan: TakingBack, item: LeftAlone) -> str:
+    """How to have a config again as it was before the import."""
+    if item.copy is None:
+        return f"before, it was the default: '{PROGRAM} config {plan.story} {item.agent} reset --branch {plan.branch}'"
+    command = f"{PROGRAM} import {plan.story} {item.agent} {shlex.quote(str(item.copy))} --branch {plan.branch}"
+    return f"the version before is kept: {command}"
+
+
 def _tell(plan: Import) -> None:
     if not plan.changed:
         message("nothing changes")
+    _write_changes((item.agent, (*item.changes, *_scripts_off(item))) for item in plan.changed)
+
+
+def _scripts_off(item: AgentImport) -> Iterator[str]:
+    if item.disarmed:
+        names = ", ".join(map(repr, item.disarmed))
+        yield f"scripts are off until you have read them and switched them on: {names}"
+
+
+def _write_changes(agents: Iterable[tuple[str, Iterable[str]]]) -> None:
     lines = []
-    for item in plan.changed:
-        lines.append(item.agent)
-        lines += [f"  {one_line(change)}" for change in item.changes]
-        if item.disarmed:
-            names = ", ".join(map(repr, item.disarmed))
-            lines.append(f"  scripts are off until you have read them and switched them on: {one_line(names)}")
+    for agent, changes in agents:
+        lines += [agent, *(f"  {one_line(change)}" for change in changes)]
     if lines:
         write(inert("\n".join(lines) + "\n"))
 
