@@ -175,7 +175,7 @@ class Exchange:
 
     def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
         """What going back to the default config would change."""
-        branch_id, name = self._configs.story(story_id).branch(branch).id, agent(agent_name).name
+        branch_id, name = self._configs.story(story_id).branch_to_write(branch).id, agent(agent_name).name
         return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
 
     def carry_out(self, plan: Import) -> None:
@@ -208,7 +208,7 @@ class Exchange:
 
         It can be taken back as an import can. Raises as `Workspace.edit`.
         """
-        branch_id, name = self._configs.story(story_id).branch(branch).id, agent(agent_name).name
+        branch_id, name = self._configs.story(story_id).branch_to_write(branch).id, agent(agent_name).name
 
         def change(session: Session) -> Path:
             document = session.document
@@ -222,7 +222,7 @@ class Exchange:
 
     def plan_take_back(self, story_id: str, branch: str | None = None) -> TakingBack:
         """What taking back the last import, copy or reset in a branch would put back. Raises `NotFound` without one."""
-        branch_id = self._configs.story(story_id).branch(branch).id
+        branch_id = self._configs.story(story_id).branch_to_write(branch).id
         record, files = self._record.load(self._place(story_id, branch_id))
         back: list[Replaced] = []
         changed: list[Replaced] = []
@@ -275,7 +275,7 @@ class Exchange:
         *,
         foreign: bool,
     ) -> Import:
-        branch_id = self._configs.story(story_id).branch(branch).id
+        branch_id = self._configs.story(story_id).branch_to_write(branch).id
         plans = (
             plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
             for name, config in given.items()

@@ -312,9 +312,9 @@ class Workspace:
         """Load, edit and save a config as one step that other programs' edits cannot come between.
 
         `change` gets the session as the editor would have it, and what it returns is returned. Raises `InvalidFile`,
-        `Conflict` and whatever `change` raises; nothing is written then.
+        `Conflict`, `NotFound` and whatever `change` raises; nothing is written then.
         """
-        session = self.session(story_id, agent_name, branch)
+        session = self.session(story_id, agent_name, self.story(story_id).branch_to_write(branch).id)
         document = session.document
         with disk.lock(_config_name(self.story(story_id), session.branch, session.agent)):
             document.check_file()

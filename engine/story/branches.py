@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from engine.disk import base36, child, dump_json, json_line, parse_json, write_atomic
-from engine.errors import NotFound, Problem, StonehandError, WrongInput
+from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
 
 MAIN: Final = "main"
 FOLDER: Final = "branches"
@@ -37,13 +37,15 @@ class Branch:
 @dataclass(frozen=True, slots=True)
 class Branches:
     """A story's branches in the order of its index. `legacy`: the story's own folder holds the only
-    content.
+    content. `doubt`: why `active` may not be the branch that is meant; it is shown, and nothing is written to it unless
+    it is named.
     """
 
     all: tuple[Branch, ...]
     active: str
     legacy: bool = False
     problems: tuple[Problem, ...] = ()
+    doubt: Problem | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -57,6 +59,15 @@ class Branches:
             if branch.id == wanted:
                 return branch
         raise NotFound(f"there is no branch {wanted!r}", repair=f"branches: {', '.join(self.ids)}")
+
+    def to_write(self, branch_id: str | None = None) -> Branch:
+        """The branch to write to: the one of this id, or the active one.
+
+        Raises `InvalidFile` when none is named and it is in doubt which is the active one, `NotFound` as `get`.
+        """
+        if branch_id is None and self.doubt is not None:
+            raise InvalidFile.of(self.doubt, f"repair it, or say which branch with --branch: {', '.join(self.ids)}")
+        return self.get(branch_id)
 
 
 _ONLY_MAIN: Final = (Branch(MAIN, "Main"),)
@@ -97,6 +108,7 @@ def parse_branches(file: Path, data: bytes | None) -> Branches:
         return _from_folders(story, (Problem("names no list of branches", file, "branches", 1),))
     text = data.decode("utf-8-sig")
     problems: list[Problem] = []
+    doubt: Problem | None = None
     branches: dict[str, Branch] = {}
     for index, item in enumerate(listed):
         branch = _branch(item, story)
@@ -112,11 +124,14 @@ def parse_branches(file: Path, data: bytes | None) -> Branches:
     if not isinstance(active, str) or active not in branches:
         shown = MAIN if MAIN in branches else next(iter(branches))
         line = json_line(text, ("activeBranchId",))
-        problems.append(Problem(f"names no branch of the list; {shown} was used", file, "activeBranchId", line))
+        problem = Problem(f"names no branch of the list; {shown} was used", file, "activeBranchId", line)
+        problems.append(problem)
+        if problems[:-1] or len(branches) > 1:
+            doubt = replace(problem, message="names no branch of the list")
         active = shown
     if not (story / FOLDER / active).is_dir():
         problems.append(Problem("the active branch has no folder, so it is empty", story / FOLDER / active))
-    return Branches(tuple(branches.values()), active, problems=tuple(problems))
+    return Branches(tuple(branches.values()), active, problems=tuple(problems), doubt=doubt)
 
 
 def _branch(item: Any, story: Path) -> Branch | None:
@@ -146,7 +161,7 @@ def _from_folders(story: Path, problems: tuple[Problem, ...]) -> Branches:
     branches = tuple(Branch(name, name) for name in names if "." not in name) or _ONLY_MAIN
     active = MAIN if any(branch.id == MAIN for branch in branches) else branches[0].id
     note = Problem(f"the branches were taken from the folders there are; {active} was used", story / INDEX)
-    return Branches(branches, active, problems=(*problems, note))
+    return Branches(branches, active, problems=(*problems, note), doubt=problems[0])
 
 
 def adopt_branches(story: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.disk import FileCache, FolderCache, Stamp, lock, stamp_of
-from engine.errors import Problem, StonehandError
+from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.story import branching, saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
 from engine.story.branches import FOLDER as BRANCHES
@@ -102,6 +102,23 @@ class StoryFolder:
         """The branch of this id, or the active one. Raises `NotFound`."""
         return self.branches().get(branch_id)
 
+    def branch_to_write(self, branch_id: str | None = None) -> Branch:
+        """The branch to write to: of this id, or the active one. Writes nothing.
+
+        Raises `InvalidFile` when it is in doubt which is the active one, `NotFound` for one that is not there or has no
+        folder.
+        """
+        branches = self.branches()
+        branch = branches.to_write(branch_id)
+        root = content_root(self.path, branch.id)
+        if not root.is_dir():
+            raise NotFound(
+                f"the branch {branch.id} has no folder, so nothing is written to it",
+                file=root,
+                repair="restore it from a backup, or switch to another branch",
+            )
+        return branch
+
     def content_root(self, branch_id: str) -> Path:
         """The folder to read a branch's content from. Raises `WrongInput` for an id that is no plain name."""
         return content_root(self.path, branch_id)
@@ -109,11 +126,11 @@ class StoryFolder:
     def writable_root(self, branch_id: str) -> Path:
         """The folder to write a branch's content to; a story of the old layout is given branches first.
 
-        Raises `NotFound` for a branch that is not there, as one that was deleted meanwhile.
+        Raises `NotFound` for a branch that is not there, as one that was deleted meanwhile, or that has no folder: what
+        is written would be all that is in it.
         """
-        branches = self.branches()
-        branches.get(branch_id)
-        if branches.legacy:
+        self.branch_to_write(branch_id)
+        if self.branches().legacy:
             with lock(self.path / INDEX):
                 if is_legacy(self.path):
                     adopt_branches(self.path)
@@ -147,7 +164,9 @@ class StoryFolder:
         `fork_after` is the index from 0 of the last section it keeps. Raises `NotFound`, `WrongInput` and
         `StonehandError`, with nothing changed.
         """
-        source = self.branch(parent).id
+        if parent is None and (doubt := self.branches().doubt) is not None:
+            raise InvalidFile.of(doubt, "repair it first")
+        source = self.branch_to_write(parent).id
         self.writable_root(source)
         return self._branching(lambda: branching.create(self.path, name, source, fork_after))
 

@@ -152,3 +152,40 @@ def test_branches(run: Run, story: Path) -> None:
     assert run("branch", STORY, "switch", "nowhere").code == 1
     assert run("branch", STORY, "switch", "main", "--json").document == {"changed": False}
     assert run("branch", STORY, "create", "Too far", "--after", 9).code == 2
+
+
+def test_nothing_is_written_to_a_branch_that_may_not_be_the_active_one(run: Run, data: Path, bundle: Path) -> None:
+    story = make_story(data, branches=("main", "br-bafego"), active="br-bafego")
+    index = story / "branches.json"
+    index.write_text(index.read_text().replace('"activeBranchId": "br-bafego"', '"activeBranchId": "br-bafego",'))
+    before = files_of(story)
+    for command in (
+        ("config", STORY, WRITER, "disable", "story-info"),
+        ("config", STORY, WRITER, "reset", "--yes"),
+        ("import", STORY, bundle, "--yes"),
+        ("import", STORY, "--undo", "--yes"),
+        ("copy", "the-mill", WRITER, "--to-story", STORY, "--yes"),
+        ("generate", STORY, "--input", "Go on.", "--pace", 0, "--save"),
+        ("branch", STORY, "create", "What if"),
+    ):
+        refused = run(*command)
+        assert refused.code == 1 and refused.out == b"", command
+        assert refused.err.count("\n") == 1 and f"{index}:" in refused.err, refused.err
+        assert files_of(story) == before
+    for reading in (("compile", STORY), ("export", STORY), ("blocks", STORY, WRITER), ("agents", STORY)):
+        read = run(*reading)
+        assert read.code == 0 and f"warning: {index}:" in read.err
+    assert run("config", STORY, WRITER, "disable", "story-info", "--branch", "br-bafego").code == 0
+    assert run("import", STORY, CHAT, bundle, "--yes", "--branch", "br-bafego").code == 0
+    assert config_file(story, WRITER, "br-bafego").exists() and config_file(story, CHAT, "br-bafego").exists()
+    assert run("generate", STORY, "--input", "Go on.", "--pace", 0, "--save", "--branch", "br-bafego").code == 0
+    changed = {name for name, data in files_of(story).items() if before.get(name) != data}
+    assert changed and not any(name.startswith(str(Path("branches", "main"))) for name in changed)
+
+
+def test_choosing_the_branch_that_was_shown_settles_the_doubt(run: Run, data: Path) -> None:
+    story = make_story(data, branches=("main", "br-bafego"), active="br-gone")
+    assert run("config", STORY, WRITER, "disable", "story-info").code == 1
+    assert run("branch", STORY, "switch", "main", "--json").document == {"changed": True}
+    assert run("config", STORY, WRITER, "disable", "story-info").code == 0
+    assert config_file(story).exists()

@@ -92,7 +92,8 @@ def create(workspace: Workspace, name: str, parent: str | None, after: int | Non
 def switch(workspace: Workspace, branch_id: str, as_json: bool) -> None:
     """Make a branch the active one."""
     folder = _story(workspace)
-    changed = folder.branches().active != folder.branch(branch_id).id
+    found = folder.branches()
+    changed = found.active != folder.branch(branch_id).id or found.doubt is not None
     if changed:
         folder.switch_branch(branch_id)
     _report(as_json, changed, f"{branch_id} is the active branch" if changed else f"{branch_id} is active already")

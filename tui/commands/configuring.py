@@ -11,7 +11,15 @@ import click
 
 from engine.errors import WrongInput
 from tui.commands.exchanging import apply_plan
-from tui.commands.frame import TargetGroup, branch_option, checked, raise_fault, read_text, with_workspace
+from tui.commands.frame import (
+    TargetGroup,
+    branch_option,
+    checked,
+    raise_fault,
+    read_text,
+    warn_of_doubt,
+    with_workspace,
+)
 from tui.output import PROGRAM, message, write, write_json
 
 if TYPE_CHECKING:
@@ -79,6 +87,7 @@ def get_config(workspace: Workspace, branch: str | None, as_json: bool) -> None:
     Always as JSON; without a file it is the empty config.
     """
     story, agent, branch = _target(branch)
+    warn_of_doubt(workspace, story, branch)
     raise_fault(workspace.document(story, agent, branch), _reset_hint(story, agent))
     write_json(workspace.saved_config(story, agent, branch))
 
@@ -329,6 +338,7 @@ def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, bra
         _report(as_json, change, id=block)
         return
     story, agent, branch = _target(branch)
+    branch = workspace.story(story).branch_to_write(branch).id
     if workspace.document(story, agent, branch).fault is None:
         apply_plan(workspace, workspace.exchange.plan_reset(story, agent, branch), dry_run, yes, as_json)
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import StonehandError, WrongInput
-from tui.commands.frame import Command, branch_option, full_agent, warn, with_workspace
+from tui.commands.frame import Command, branch_option, full_agent, warn, warn_of_doubt, with_workspace
 from tui.output import DONE, FAILED, PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
       stonehand export my-story generation.writer > writer.json
       stonehand export my-story --branch main > configs.json
     """
+    warn_of_doubt(workspace, story, branch)
     if agent is None:
         write_json(workspace.exchange.export_story(story, branch))
     else:
@@ -126,9 +127,10 @@ def copy(
     target_branch = to_branch if to_branch is not None or target_story != story else branch
     target_agent = agent if to_agent is None else to_agent
     here = workspace.story(story).branch(branch).id
-    there = workspace.story(target_story).branch(target_branch).id
+    there = workspace.story(target_story).branch_to_write(target_branch).id
     if (story, here, agent) == (target_story, there, target_agent):
         raise WrongInput("that is the same config", repair="name another agent, branch or story to copy to")
+    warn_of_doubt(workspace, story, branch)
     plan = workspace.exchange.plan_copy((story, branch, agent), target_story, target_agent, target_branch)
     apply_plan(workspace, plan, dry_run, yes, as_json)
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -262,6 +262,12 @@ def _decoded(data: bytes, source: str) -> str:
 def warn(problem: Problem | str) -> None:
     """Tell of something that did not stand in the way."""
     message(f"warning: {problem}")
+
+
+def warn_of_doubt(workspace: Workspace, story: str, branch: str | None) -> None:
+    """Tell a command that reads, and was given no branch, that it may not be the active one that it shows."""
+    if branch is None and (found := workspace.story(story).branches()).doubt is not None:
+        warn(replace(found.doubt, repair=f"{found.active} was used; --branch names another"))
 
 
 def raise_fault(document: Document, repair: str = "") -> None:

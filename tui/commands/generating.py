@@ -78,6 +78,8 @@ def generate(
     from engine.runs import Run
 
     workspace.check_generates(agent)
+    if save:
+        branch = workspace.story(story).branch_to_write(branch).id
     prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None)
     for warning in prompt.warnings:
         warn(warning)

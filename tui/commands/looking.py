@@ -18,6 +18,7 @@ from tui.commands.frame import (
     read_file,
     read_text,
     warn,
+    warn_of_doubt,
     with_workspace,
 )
 from tui.output import DONE, FAILED, message, table, write, write_json
@@ -83,6 +84,7 @@ def list_agents(workspace: Workspace, story: str, tools: bool, branch: str | Non
       stonehand agents my-story
       stonehand agents my-story --tools
     """
+    warn_of_doubt(workspace, story, branch)
     found = workspace.agents(story, branch)
     for agent in found:
         if agent.problem is not None:
@@ -150,6 +152,7 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
     Example:
       stonehand blocks my-story generation.writer
     """
+    warn_of_doubt(workspace, story, branch)
     session = workspace.session(story, agent, branch)
     raise_fault(session.document)
     session.install(session.load())
@@ -269,6 +272,7 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
       stonehand eval my-story words.js
       echo 'return ctx.story.name' | stonehand eval my-story -
     """
+    warn_of_doubt(workspace, story, branch)
     base = workspace.base(story, agent, branch)
     body = read_text("-") if file == "-" else read_file(Path(file))
     result = workspace.run_script(base, body)

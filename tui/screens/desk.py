@@ -123,6 +123,17 @@ class DeskScreen(BlockActions):
         elif await self._open_agent(chosen.id, branch, agent):
             self._story_name = chosen.name
             self.show_state()
+            if branch is None:
+                await self._tell_doubt(chosen.id)
+
+    async def _tell_doubt(self, story: str) -> None:
+        """Say when it is not known which branch is the active one, and which one is shown and written to."""
+        doubt = (await self.wait(self.workspace.story(story).branches)).doubt
+        if doubt is not None and self.session is not None:
+            branch = self.session.branch
+            self.report(
+                StonehandError.of(doubt, f"{branch} is shown and edits are saved to it; s chooses another branch")
+            )
 
     async def _open_agent(self, story: str, branch: str | None, agent: str) -> bool:
         """Show an agent of a story's branch; False, and all stays as it is, when it can't be opened."""

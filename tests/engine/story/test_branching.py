@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,48 @@ def test_a_branch_that_is_gone_is_not_written_to(folder: StoryFolder) -> None:
     with pytest.raises(NotFound):
         other.append_prose(made.id, "Four", "", "four", {})
     assert not (folder.path / "branches" / made.id).exists()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        b'{"branches": [{"id": "main"}, {"id": "br-bafego"}], "activeBranchId": "br-bafego",}',
+        b'{"branches": []}',
+        b'{"branches": [{"id": "main"}, {"id": "br-bafego"}], "activeBranchId": "br-gone"}',
+        b'{"branches": [{"id": "main"}, {"id": "../x"}], "activeBranchId": "../x"}',
+    ],
+)
+def test_while_the_active_branch_is_in_doubt_only_a_named_one_is_written_to(tmp_path: Path, index: bytes) -> None:
+    folder = StoryFolder(make_story(tmp_path, branches=("main", "br-bafego")))
+    (folder.path / "branches.json").write_bytes(index)
+    assert folder.snapshot().branch == "main"
+    with pytest.raises(InvalidFile, match=r"branches\.json:1.*--branch: .*main"):
+        folder.branch_to_write()
+    assert folder.branch_to_write("main").id == "main"
+
+
+def test_the_only_branch_of_a_list_is_in_no_doubt(tmp_path: Path) -> None:
+    folder = StoryFolder(make_story(tmp_path))
+    (folder.path / "branches.json").write_bytes(b'{"branches": [{"id": "main"}], "activeBranchId": ""}')
+    assert folder.branch_to_write().id == "main"
+
+
+def test_a_branch_without_a_folder_is_not_made_by_a_write(tmp_path: Path) -> None:
+    folder = StoryFolder(make_story(tmp_path, branches=("main", "br-bafego"), active="br-bafego"))
+    lost = folder.path / "branches" / "br-bafego"
+    shutil.rmtree(lost)
+    assert folder.snapshot().branch == "br-bafego"
+    for act in (
+        folder.branch_to_write,
+        lambda: folder.append_prose("br-bafego", "Four", "", "four", {}),
+        lambda: folder.write_log("br-bafego", {}),
+        lambda: folder.create_branch("Fork"),
+    ):
+        with pytest.raises(NotFound, match=r"has no folder.*backup"):
+            act()
+    assert not lost.exists()
+    folder.switch_branch("main")
+    assert folder.branch_to_write().id == "main"
 
 
 def test_a_story_of_the_old_layout_is_given_branches_first(tmp_path: Path) -> None:

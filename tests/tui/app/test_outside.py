@@ -495,3 +495,16 @@ async def test_a_passage_of_a_deleted_branch_is_written_to_a_file(editor: Open) 
         screen = ed.app.screen
         assert isinstance(screen, PassageScreen) and screen._run is not None
         assert file.read_text("utf-8") == screen._run.view().text != ""
+
+
+async def test_a_broken_index_of_branches_is_told_and_edits_go_to_the_branch_shown(editor: Open, data: Path) -> None:
+    index = data / "stories" / "the-quay" / "branches.json"
+    index.write_text(index.read_text("utf-8").replace('"main",', '"main",,'), "utf-8")
+    before = index.read_bytes()
+    async with editor() as ed:
+        await ed.until(lambda: any("branches.json:" in toast and "main is shown" in toast for toast in ed.toasts))
+        await ed.goto("story-info")
+        await ed.press("space")
+        await ed.saved()
+        assert ed.config(branch="main")["overrides"]["story-info"] == {"enabled": False}
+    assert index.read_bytes() == before
