@@ -149,6 +149,13 @@ class Exchange:
         """The configs of all agents that have one, in their exchange format."""
         return story_bundle({item.name: self._config(story_id, item.name, branch) for item in agents()})
 
+    def unknown_configs(self, story_id: str, branch: str | None = None) -> tuple[Path, ...]:
+        """Files of configs whose agents are not known here, so that `export_story` leaves them out."""
+        folder = self._configs.story(story_id)
+        known = {item.name for item in agents()}
+        files = (folder.content_root(folder.branch(branch).id) / "agent-blocks").glob("*.json")
+        return tuple(sorted(file for file in files if file.stem not in known and file.is_file()))
+
     def plan_import(
         self, story_id: str, data: bytes, file: Path, agent_name: str | None = None, branch: str | None = None
     ) -> Import:

@@ -59,7 +59,8 @@ def parse_bundle(value: Any, agent: str | None = None) -> Bundle:
         found = _story_configs(value[_STORY])
         if agent is None:
             return Bundle(found, tuple(notes))
-        return Bundle({agent: _one(found, agent)}, tuple(notes))
+        source, config = _one(found, agent)
+        return Bundle({agent: config}, (*notes, *_exported_from(source, agent)))
     named = value.get("agentName")
     if "config" in value:
         config = _parsed(value["config"], ("config",))
@@ -67,9 +68,8 @@ def parse_bundle(value: Any, agent: str | None = None) -> Bundle:
             if not isinstance(named, str):
                 raise ConfigFault(("agentName",), "is missing; say which agent the config is for")
             return Bundle({_checked_name(named, ("agentName",)): config}, tuple(notes))
-        if isinstance(named, str) and named != agent:
-            notes.append(f"it was exported from {named}")
-        return Bundle({agent: config}, tuple(notes))
+        source = named if isinstance(named, str) else agent
+        return Bundle({agent: config}, (*notes, *_exported_from(source, agent)))
     if agent is None and not set(value) - {"blockConfig"}:
         return Bundle({}, tuple(notes))  # what a story without configs is exported as
     if not set(value) & set(BlockConfig.model_fields):
@@ -100,11 +100,16 @@ def _story_configs(value: Any) -> dict[str, BlockConfig]:
     return {_checked_name(name, (_STORY, name)): _parsed(config, (_STORY, name)) for name, config in value.items()}
 
 
-def _one(configs: Mapping[str, BlockConfig], agent: str) -> BlockConfig:
+def _exported_from(source: str, agent: str) -> tuple[str, ...]:
+    return (f"it was exported from {source}",) if source != agent else ()
+
+
+def _one(configs: Mapping[str, BlockConfig], agent: str) -> tuple[str, BlockConfig]:
+    """The config for an agent, or the only one there is, and whose it is."""
     if agent in configs:
-        return configs[agent]
+        return agent, configs[agent]
     if len(configs) == 1:
-        return next(iter(configs.values()))
+        return next(iter(configs.items()))
     known = ", ".join(configs) or "none"
     raise ConfigFault((_STORY,), f"holds no config for {agent}, only for {known}")
 

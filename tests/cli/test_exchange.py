@@ -189,3 +189,22 @@ def test_choosing_the_branch_that_was_shown_settles_the_doubt(run: Run, data: Pa
     assert run("branch", STORY, "switch", "main", "--json").document == {"changed": True}
     assert run("config", STORY, WRITER, "disable", "story-info").code == 0
     assert config_file(story).exists()
+
+
+def test_export_names_the_configs_it_leaves_out(run: Run, data: Path) -> None:
+    story = make_story(data, configs={WRITER: CONFIG, "plugin.agent": CONFIG})
+    exported = run("export", STORY)
+    assert list(exported.document["agentBlockConfigs"]) == [WRITER]
+    assert exported.err == (
+        f"stonehand: warning: {config_file(story, 'plugin.agent')}: there is no agent plugin.agent: "
+        "its config was left out\n"
+    )
+    assert run("export", STORY, WRITER).err == ""
+
+
+def test_a_config_taken_from_another_agent_says_whose_it_was(run: Run, story: Path, bundle: Path) -> None:
+    whole = run("export", "the-mill").out
+    for given in (whole, bundle.read_bytes()):
+        told = run("import", STORY, CHAT, "-", "--dry-run", "--json", stdin=given)
+        assert told.document["notes"] == [f"it was exported from {WRITER}"]
+    assert run("import", STORY, WRITER, "-", "--dry-run", "--json", stdin=whole).document["notes"] == []

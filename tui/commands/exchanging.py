@@ -36,6 +36,8 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
     """
     warn_of_doubt(workspace, story, branch)
     if agent is None:
+        for unknown in workspace.exchange.unknown_configs(story, branch):
+            warn(f"{unknown}: there is no agent {unknown.stem}: its config was left out")
         write_json(workspace.exchange.export_story(story, branch))
     else:
         write_json(workspace.exchange.export_agent(story, agent, branch))
