@@ -33,9 +33,6 @@ from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
 
-MODES: tuple[Literal["standard", "prewriter"], ...] = ("standard", "prewriter")
-"""The generation modes of a story (spec, section 1.4): an agent has other default blocks in each."""
-
 _TOO_LONG = f"not run: the scripts of this prompt took {PROMPT_SECONDS:g} s together"
 OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
 """The result of a script that the ones before it left no time for."""
@@ -52,6 +49,8 @@ class Base:
     resolve: Resolver
     known_ids: frozenset[str] = frozenset()
     """Ids of every block the agent can have, in whatever mode the story is."""
+    other_mode: tuple[BlockSlot, ...] = ()
+    """Every default block of the agent in the story's other mode, if those are others than in this one."""
     problems: tuple[Problem, ...] = ()
     """What is wrong with the files it was built from, and hooks that were skipped."""
     author_input: str = ""
@@ -214,21 +213,28 @@ def build_base(
         model=model,
     )
     blocks, slots = tuple(agent.build(given)), agent.slots(given)
-    known = known_ids(agent, given) | {block.id for block in blocks}
+    others = other_slots(agent, given)
+    other_mode = () if {slot.id for slot in others} <= {slot.id for slot in slots} else others
+    known = frozenset(slot.id for slot in (*slots, *others)) | {block.id for block in blocks}
     problems = (*snapshot.problems, *instruction.problems, *problems)
-    return Base(agent, given, blocks, slots, resolver(snapshot), known, problems, author_input, hooks)
+    return Base(agent, given, blocks, slots, resolver(snapshot), known, other_mode, problems, author_input, hooks)
 
 
 def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
     """Ids of the default blocks an agent can have in any of the story's modes, so that configuring a block of the other
     mode is no mistake.
     """
-    ids: set[str] = set()
-    for mode in MODES:
-        story = given.state.story
-        story = replace(story, settings=replace(story.settings, generation_mode=mode))
-        ids |= {slot.id for slot in agent.slots(replace(given, state=replace(given.state, story=story)))}
-    return frozenset(ids)
+    return frozenset(slot.id for slot in (*agent.slots(given), *other_slots(agent, given)))
+
+
+def other_slots(agent: AgentDefinition, given: AgentInput) -> tuple[BlockSlot, ...]:
+    """Every default block the agent has in the generation mode that the story is not in (spec, section 1.4)."""
+    story = given.state.story
+    mode: Literal["standard", "prewriter"] = (
+        "standard" if story.settings.generation_mode == "prewriter" else "prewriter"
+    )
+    story = replace(story, settings=replace(story.settings, generation_mode=mode))
+    return agent.slots(replace(given, state=replace(given.state, story=story)))
 
 
 def list_rows(

@@ -16,7 +16,7 @@ from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
 from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
-from engine.blocks.rows import Row, RowMemo
+from engine.blocks.rows import BlockSlot, Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookChain
@@ -195,7 +195,9 @@ class Session:
         section = [other.key for other in self.rows if other.role == row.role]
         if section.index(key) == max(0, min(index, len(section) - 1)):
             return None
-        return self._apply(f"move {row.name}", lambda config: edits.move_block(config, self.rows, key, index))
+        return self._apply(
+            f"move {row.name}", lambda config: edits.move_block(config, self.rows, key, index, self._other_mode)
+        )
 
     def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
         """Choose the content mode, and the text with it when one is given."""
@@ -223,7 +225,9 @@ class Session:
         """Add a custom block behind row `after`, or last in its role; returns its id."""
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
-        self._apply(f"add {block.name}", lambda config: edits.add_block(config, self.rows, block, anchor))
+        self._apply(
+            f"add {block.name}", lambda config: edits.add_block(config, self.rows, block, anchor, self._other_mode)
+        )
         return block.id
 
     def duplicate(self, key: str) -> str:
@@ -235,7 +239,9 @@ class Session:
             block = self._new(name=name, role=custom.role, type=custom.type, content=custom.content, like=custom)
         else:
             block = self._new(name=name, role=row.role, type="simple", content=row.content or "")
-        self._apply(f"duplicate {row.name}", lambda config: edits.add_block(config, self.rows, block, key))
+        self._apply(
+            f"duplicate {row.name}", lambda config: edits.add_block(config, self.rows, block, key, self._other_mode)
+        )
         return block.id
 
     def change(
@@ -306,6 +312,10 @@ class Session:
         return self.document.redo()
 
     # -- inside
+
+    @property
+    def _other_mode(self) -> tuple[BlockSlot, ...]:
+        return self._loaded.base.other_mode if self._loaded is not None else ()
 
     def _tools_differ(self, base: Base) -> bool:
         return base.disabled_tools != self.document.config.disabled_tools

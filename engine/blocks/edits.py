@@ -1,7 +1,7 @@
 """Edits of a block config: each takes a config and returns another. Nothing is changed in place.
 
-An order is always written whole (spec, bug 16): every id the agent can have, conditional ones included, so that a block
-which appears later takes the place the list showed for it.
+An order is always written whole (spec, bug 16): every id the agent can have, conditional ones and those of its other
+mode included, so that a block which appears later takes the place the list showed for it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from engine.blocks.apply import effective_order, order_ranks
 from engine.blocks.block import ROLES, Number, Role
 from engine.blocks.config import (
     BlockConfig,
@@ -20,7 +21,7 @@ from engine.blocks.config import (
     dump_config,
     parse_config,
 )
-from engine.blocks.rows import Row
+from engine.blocks.rows import BlockSlot, Row
 
 _UNSET: Any = object()
 
@@ -79,12 +80,15 @@ def set_order_override(config: BlockConfig, block_id: str, order: Number | None)
     return _override(config, block_id, order=_UNSET if order is None else order)
 
 
-def move_block(config: BlockConfig, rows: Sequence[Row], key: str, index: int) -> BlockConfig:
+def move_block(
+    config: BlockConfig, rows: Sequence[Row], key: str, index: int, other_mode: Sequence[BlockSlot] = ()
+) -> BlockConfig:
     """Put the block of row `key` at `index` among the rows of its role, which `rows` lists as shown.
 
-    Nothing else moves: the whole sequence becomes `blockOrder`, and numeric order overrides of the listed blocks, now
-    contained in it, are dropped. A place outside the role is its nearest end. Raises `ValueError` for an unknown key
-    or when the id is not unique, since then one of two blocks can't be moved.
+    Nothing else moves: the whole sequence, with the blocks of the `other_mode` (see `write_order`), becomes
+    `blockOrder`, and numeric order overrides of its blocks, now contained in it, are dropped. A place outside the role
+    is its nearest end. Raises `ValueError` for an unknown key or when the id is not unique, since then one of two
+    blocks can't be moved.
     """
     row = next((row for row in rows if row.key == key), None)
     if row is None:
@@ -93,18 +97,93 @@ def move_block(config: BlockConfig, rows: Sequence[Row], key: str, index: int) -
         raise ValueError(f"two blocks share the id {row.id}, so neither can be moved alone")
     sequence = [other.id for other in rows if other.role == row.role and other.key != key]
     sequence.insert(max(0, min(index, len(sequence))), row.id)
-    return write_order(config, {role: sequence if role == row.role else _ids(rows, role) for role in ROLES})
+    sequences = {role: sequence if role == row.role else _ids(rows, role) for role in ROLES}
+    return write_order(config, sequences, other_mode, row.id)
 
 
-def write_order(config: BlockConfig, sequences: dict[Role, list[str]]) -> BlockConfig:
-    """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour."""
+def write_order(
+    config: BlockConfig,
+    sequences: dict[Role, list[str]],
+    other_mode: Sequence[BlockSlot] = (),
+    moved: str | None = None,
+) -> BlockConfig:
+    """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour.
+
+    `other_mode` is every default block the agent has in the story's other mode, where the same order counts: those
+    `sequences` does not list are put between its ids so that the other mode, too, stays as `config` shows it there but
+    for the block `moved`, of which they keep their side where they can. As an id has one place in both modes, a custom
+    block can't keep two: where the modes show it on different sides of a default block that both have, `sequences`
+    decides, and the default blocks of the other mode still keep their order.
+    """
     listed = list(dict.fromkeys(block_id for role in ROLES for block_id in sequences.get(role, [])))
     known = set(listed)
+    if not known.issuperset(slot.id for slot in other_mode):
+        listed = _with_other_mode(config, sequences, other_mode, moved, known)
+        known.update(listed)
     order = listed if known.issuperset(config.blockOrder) else _with_unlisted(listed, known, config.blockOrder)
     for block_id, override in config.overrides.items():
         if override.order is not None and block_id in known:
             config = _override(config, block_id, order=_UNSET)
     return config.model_copy(update={"blockOrder": tuple(order)})
+
+
+def _with_other_mode(
+    config: BlockConfig,
+    sequences: dict[Role, list[str]],
+    other_mode: Sequence[BlockSlot],
+    moved: str | None,
+    known: set[str],
+) -> list[str]:
+    customs = frozenset(block.id for block in config.customBlocks)
+    order: list[str] = []
+    for role in ROLES:
+        listed = list(dict.fromkeys(sequences.get(role, [])))
+        mine = set(listed)
+        shown = [block_id for block_id in _shown(config, other_mode, role) if block_id in mine or block_id not in known]
+        order += _woven(listed, shown, customs, moved)
+    return list(dict.fromkeys(order))
+
+
+def _shown(config: BlockConfig, slots: Sequence[BlockSlot], role: Role) -> list[str]:
+    """Ids of a role as the list shows them for these default blocks."""
+    ranks = order_ranks(config.blockOrder)
+    every: list[BlockSlot | CustomBlock] = [*slots, *config.customBlocks]
+    blocks = [block for block in every if block.role == role]
+    blocks.sort(key=lambda block: effective_order(block.id, block.order, config, ranks))
+    return list(dict.fromkeys(block.id for block in blocks))
+
+
+def _woven(listed: list[str], shown: Sequence[str], customs: frozenset[str], moved: str | None) -> list[str]:
+    """`listed` with what only `shown` has: each behind the ids it stands behind there, and so before the others.
+
+    Where the two contradict each other, default blocks count before custom ones, and those before `moved`.
+    """
+    place = {block_id: index for index, block_id in enumerate(listed)}
+    weight = {block_id: 0 if block_id == moved else 1 if block_id in customs else 2 for block_id in place}
+    end = len(listed)
+    # For each of `shown`: by weight, the first place of what comes later and weighs more.
+    limits: list[tuple[int, int, int]] = []
+    unmoved = default = end
+    for block_id in reversed(shown):
+        limits.append((unmoved, default, end))
+        if block_id in place and weight[block_id] > 0:
+            unmoved = min(unmoved, place[block_id])
+        if block_id in place and weight[block_id] > 1:
+            default = min(default, place[block_id])
+    before: dict[int, list[str]] = {}
+    passed: list[str] = []
+    at = 0
+    for block_id, limit in zip(shown, reversed(limits), strict=True):
+        if block_id in place:
+            passed.append(block_id)
+            continue
+        # Never back again: what only `shown` has keeps its own order in any case.
+        at = max([at, *(place[other] + 1 for other in passed if place[other] < limit[weight[other]])])
+        before.setdefault(at, []).append(block_id)
+    order: list[str] = []
+    for index, block_id in enumerate(listed):
+        order += [*before.get(index, []), block_id]
+    return order + before.get(end, [])
 
 
 def _with_unlisted(listed: list[str], known: set[str], before: Sequence[str]) -> list[str]:
@@ -123,8 +202,14 @@ def _with_unlisted(listed: list[str], known: set[str], before: Sequence[str]) ->
     return order
 
 
-def add_block(config: BlockConfig, rows: Sequence[Row], block: CustomBlock, after: str | None = None) -> BlockConfig:
-    """Append a custom block, shown behind row `after`, or last in its role.
+def add_block(
+    config: BlockConfig,
+    rows: Sequence[Row],
+    block: CustomBlock,
+    after: str | None = None,
+    other_mode: Sequence[BlockSlot] = (),
+) -> BlockConfig:
+    """Append a custom block, shown behind row `after`, or last in its role. `other_mode` is as for `write_order`.
 
     `blockOrder` stays empty while it is empty and no place was asked for: then the block's own `order` puts it last.
     """
@@ -134,7 +219,8 @@ def add_block(config: BlockConfig, rows: Sequence[Row], block: CustomBlock, afte
     sequence = [row.id for row in rows if row.role == block.role]
     anchor = next((row for row in rows if row.key == after and row.role == block.role), None)
     sequence.insert(sequence.index(anchor.id) + 1 if anchor is not None else len(sequence), block.id)
-    return write_order(config, {role: sequence if role == block.role else _ids(rows, role) for role in ROLES})
+    sequences = {role: sequence if role == block.role else _ids(rows, role) for role in ROLES}
+    return write_order(config, sequences, other_mode, block.id)
 
 
 def next_order(rows: Iterable[Row], role: Role) -> Number:

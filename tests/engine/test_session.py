@@ -352,3 +352,24 @@ def test_any_operations_keep_list_prompt_and_file_equal(
             other.close()
     finally:
         workspace.close()
+
+
+def test_an_order_written_in_prewriter_mode_is_whole_for_the_standard_one(
+    data: Path, opened: Callable[..., Any]
+) -> None:
+    def in_mode(mode: str, change: Callable[[Session], object] | None = None) -> list[str]:
+        meta = json.loads((story / "meta.json").read_text())
+        meta["settings"]["generationMode"] = mode
+        (story / "meta.json").write_text(json.dumps(meta))
+        workspace = opened()
+        if change is not None:
+            workspace.edit(STORY, WRITER, None, change)
+        return [row.id for row in loaded(workspace).rows]
+
+    story = make_story(data, prose=("One.",), settings={"generationMode": "standard"})
+    standard = in_mode("standard")
+    brief = in_mode("prewriter", lambda session: session.move("writing-brief", 0))
+    assert brief == ["instructions", "tools", "writing-brief", "prose-recent", "new-story"]
+    assert in_mode("standard") == standard
+    assert in_mode("standard", lambda session: session.move("summary", 0))[3] == "summary"
+    assert in_mode("prewriter") == brief

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocks import CustomBlock, arrange, edits
+from engine.blocks import BlockConfig, BlockSlot, CustomBlock, arrange, edits
 from engine.blocks.config import EMPTY, ConfigFault, dump_config, parse_config
 from tests.engine.blocks.test_rows import situations
 
@@ -144,3 +146,69 @@ def test_tools_by_older_names_are_rewritten_when_tools_are_edited_and_not_before
     assert edits.set_tool(old, "findFragments", True) is old
     assert edits.set_tool(old, "findFragments", False).disabledTools == (*old.disabled_tools, "findFragments")
     assert edits.set_tool(old, "editFragments", True).disabledTools == ("readFragments", "mine")
+
+
+STANDARD = (
+    *(BlockSlot("instructions", "system", 100), BlockSlot("tools", "system", 200), BlockSlot("pinned", "system", 300)),
+    *(BlockSlot("story-info", "user", 100), BlockSlot("summary", "user", 400), BlockSlot("lore", "user", 200)),
+    *(BlockSlot("prose", "user", 500), BlockSlot("new-story", "user", 500), BlockSlot("author-input", "user", 600)),
+)
+BRIEF = (
+    *(BlockSlot("instructions", "system", 100), BlockSlot("tools", "system", 200)),
+    *(BlockSlot("prose", "user", 100), BlockSlot("new-story", "user", 100), BlockSlot("brief", "user", 200)),
+)
+
+
+def shown(slots: Sequence[BlockSlot], config: BlockConfig, *without: str) -> list[str]:
+    return [row.id for row in arrange(slots, (), config, {}, len) if row.id not in without]
+
+
+def test_an_order_written_in_one_mode_holds_the_blocks_of_the_other_where_they_stood() -> None:
+    rows = arrange(BRIEF, (), EMPTY, {}, len)
+    moved = edits.move_block(EMPTY, rows, "brief", 0, STANDARD)
+    assert shown(BRIEF, moved) == ["instructions", "tools", "brief", "prose", "new-story"]
+    assert shown(STANDARD, moved) == shown(STANDARD, EMPTY)
+    assert set(moved.blockOrder) == {slot.id for slot in (*STANDARD, *BRIEF)}
+
+
+def test_a_block_of_both_modes_takes_nothing_of_the_other_mode_with_it() -> None:
+    rows = arrange(BRIEF, (), EMPTY, {}, len)
+    moved = edits.move_block(EMPTY, rows, "prose", 2, STANDARD)
+    assert shown(BRIEF, moved) == ["instructions", "tools", "new-story", "brief", "prose"]
+    assert shown(STANDARD, moved)[3:] == ["story-info", "lore", "summary", "new-story", "prose", "author-input"]
+
+
+def test_a_custom_block_that_stands_elsewhere_in_the_other_mode_does_not_part_the_default_blocks() -> None:
+    custom = {"id": "cb-aaaa", "name": "N", "role": "user", "order": 300, "type": "simple", "content": "x"}
+    config = parse_config({"customBlocks": [custom]})
+    rows = arrange(BRIEF, (), config, {}, len)
+    moved = edits.move_block(config, rows, "brief", 0, STANDARD)
+    assert shown(BRIEF, moved) == ["instructions", "tools", "brief", "prose", "new-story", "cb-aaaa"]
+    assert shown(STANDARD, moved, "cb-aaaa") == shown(STANDARD, config, "cb-aaaa")
+
+
+def test_a_pin_on_a_block_of_the_other_mode_becomes_its_place_there() -> None:
+    config = parse_config({"overrides": {"summary": {"order": 150}}})
+    moved = edits.move_block(config, arrange(BRIEF, (), config, {}, len), "brief", 0, STANDARD)
+    assert shown(STANDARD, moved) == shown(STANDARD, config)
+    assert not moved.overrides
+
+
+@given(st.data(), st.lists(st.sampled_from([-5, 50, 150, 250, 450, 1000]), max_size=3))
+def test_what_was_not_moved_keeps_its_order_in_both_modes(data: st.DataObject, orders: list[int]) -> None:
+    customs = [
+        {"id": f"cb-aaa{n}", "name": "N", "role": "user", "order": order, "type": "simple", "content": "x"}
+        for n, order in enumerate(orders)
+    ]
+    config = parse_config({"customBlocks": customs})
+    ids = {block.id for block in config.customBlocks}
+    for _ in range(data.draw(st.integers(1, 4))):
+        here, there = data.draw(st.permutations([STANDARD, BRIEF]))
+        rows = arrange(here, (), config, {}, len)
+        row = data.draw(st.sampled_from(rows))
+        moved = edits.move_block(config, rows, row.key, data.draw(st.integers(0, len(rows))), there)
+        assert shown(here, moved, row.id) == shown(here, config, row.id)
+        # A custom block can have stood on two sides of the prose while nothing had a place.
+        free = () if config.blockOrder else ids
+        assert shown(there, moved, row.id, *free) == shown(there, config, row.id, *free)
+        config = moved
