@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.stories import config_file, make_story
+
+CHARACTER_CHAT = "character-chat.chat"
 
 
 @pytest.mark.parametrize("story", ["the-quay", "the-q", "The Quay", "the q", "THE-QUAY"])
@@ -40,3 +43,19 @@ def test_the_whole_id_wins_over_a_longer_one(run: Run, data: Path) -> None:
     make_story(data, "sea", name="Sea")
     make_story(data, "sea-2", name="Sea")
     assert run("blocks", "sea", "writer").code == 0
+
+
+@pytest.mark.parametrize("given, meant", [("directions", "directions.suggest"), ("character-chat", CHARACTER_CHAT)])
+def test_a_part_between_dots_is_enough_when_one_agent_has_it(run: Run, story: Path, given: str, meant: str) -> None:
+    assert run("compile", "the-quay", given).out == run("compile", "the-quay", meant).out != b""
+
+
+def test_a_part_that_several_agents_share_names_them(run: Run, story: Path) -> None:
+    ran = run("compile", "the-quay", "generation")
+    assert ran.code == 2 and "generation.writer, generation.prewriter" in ran.err
+
+
+def test_the_model_of_what_agents_inherit_from_is_its_own(run: Run, story: Path) -> None:
+    for role in ("librarian", "directions", "character-chat"):
+        assert json.loads(run("model", "the-quay", role, "--json").out)["agent"] == role
+    assert json.loads(run("model", "the-quay", "writer", "--json").out)["agent"] == "generation.writer"

@@ -6,12 +6,12 @@ import functools
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
 
 import click
 
@@ -173,7 +173,7 @@ def terminable() -> Iterator[None]:
 
 
 def _lengthen(workspace: Workspace, given: dict[str, Any]) -> None:
-    for key, full in (("story", full_story), ("to_story", full_story), ("agent", full_agent), ("to_agent", full_agent)):
+    for key, full in _LENGTHENED.items():
         if isinstance(given.get(key), str):
             given[key] = full(workspace, given[key])
 
@@ -196,13 +196,30 @@ def full_story(workspace: Workspace, given: str) -> str:
 def full_agent(workspace: Workspace, given: str) -> str:
     """The name of the agent that is meant by a part of its name between dots or its title, as `full_story`."""
     names = {definition.name: definition.display_name for definition in workspace.definitions()}
-    if any(f"{name}.".startswith(f"{given}.") for name in names):
-        return given  # also what several share, as `librarian`
+    if given in names:
+        return given
     wanted = given.casefold()
     meant = [name for name, title in names.items() if wanted in (name.rpartition(".")[2], title.casefold())]
     if not meant:
         meant = [name for name, title in names.items() if _begins(wanted, name, name.rpartition(".")[2], title)]
     return _one(given, meant, "agent")
+
+
+def full_role(workspace: Workspace, given: str) -> str:
+    """As `full_agent`, but a role that agents inherit from stays as it is, such as `librarian`."""
+    if any(definition.name.startswith(f"{given}.") for definition in workspace.definitions()):
+        return given
+    return full_agent(workspace, given)
+
+
+_LENGTHENED: Final[Mapping[str, Callable[[Workspace, str], str]]] = {
+    "story": full_story,
+    "to_story": full_story,
+    "agent": full_agent,
+    "to_agent": full_agent,
+    "agent_or_role": full_role,
+}
+"""Parameters that may be shortened."""
 
 
 def _begins(wanted: str, *names: str) -> bool:

@@ -33,9 +33,9 @@ class _Model(TargetGroup):
 
 @click.group(cls=_Model, invoke_without_command=True, no_args_is_help=False)
 @click.argument("story")
-@click.argument("agent")
+@click.argument("agent_or_role", metavar="AGENT")
 @click.pass_context
-def model(context: click.Context, story: str, agent: str) -> None:
+def model(context: click.Context, story: str, agent_or_role: str) -> None:
     """Show and choose what an agent is run with.
 
     Provider, model and temperature, and the file and key that decide each. AGENT is an agent, or what several inherit
@@ -58,7 +58,7 @@ def _target() -> tuple[str, str]:
     context = click.get_current_context()
     while "story" not in context.params and context.parent is not None:
         context = context.parent
-    return context.params["story"], context.params["agent"]
+    return context.params["story"], context.params["agent_or_role"]
 
 
 @model.command("get")
