@@ -6,19 +6,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from engine import disk
 from engine.agents import agent, agents
+from engine.agents.older_layout import OLD_IDS, old_block_warnings
 from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
 from engine.blocks.changes import describe_changes
 from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
 from engine.blocks.edits import reset_agent
 from engine.document import Document, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
+from engine.prompt import block_ids
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
@@ -97,24 +99,24 @@ def read_bundle(data: bytes, file: Path, agent: str | None) -> Bundle:
         raise InvalidFile(fault.reason, file=file, field=dotted(fault.path), line=line) from None
 
 
-def plan_agent(agent: str, before: BlockConfig, given: BlockConfig, *, foreign: bool) -> AgentImport:
+def plan_agent(name: str, before: BlockConfig, given: BlockConfig, *, foreign: bool) -> AgentImport:
     """Replace a config by another: what is missing falls back to the default, nothing is merged (spec, section 8.3).
 
     Of keys that are not used here those of the config there is stay. The scripts of a `foreign` one arrive switched
     off.
     """
-    after, names = disarmed(given) if foreign else (given, ())
+    after, scripts = disarmed(given) if foreign else (given, ())
     value, mine = dump_config(after), dump_config(before)
     kept = {key: item for key, item in mine.items() if key not in value}
     if kept:
         after = parse_config({**value, **kept})
-    return AgentImport(agent, before, after, describe_changes(before, after), names)
+    return AgentImport(name, before, after, describe_changes(before, after, agent(name).tools), scripts)
 
 
-def plan_reset(agent: str, before: BlockConfig) -> AgentImport:
+def plan_reset(name: str, before: BlockConfig) -> AgentImport:
     """Replace a config by the default one."""
     after = reset_agent(before)
-    return AgentImport(agent, before, after, describe_changes(before, after))
+    return AgentImport(name, before, after, describe_changes(before, after, agent(name).tools))
 
 
 class Configs(Protocol):
@@ -287,7 +289,22 @@ class Exchange:
             plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
             for name, config in given.items()
         )
-        return Import(story_id, branch_id, tuple(plans), notes)
+        return Import(story_id, branch_id, tuple(plans), (*notes, *self._old_blocks(story_id, branch_id, given)))
+
+    def _old_blocks(self, story_id: str, branch_id: str, given: Mapping[str, BlockConfig]) -> Iterator[str]:
+        """Notes on ids of the older layout in what comes in. They need the story, so most imports read none of it."""
+        suspects = {
+            name: config for name, config in given.items() if OLD_IDS.keys() & {*config.overrides, *config.blockOrder}
+        }
+        if not suspects:
+            return
+        try:
+            snapshot = self._configs.story(story_id).snapshot(branch_id)
+        except StonehandError:
+            return  # a story that can't be read says so itself, and its configs can be replaced all the same
+        for name, config in suspects.items():
+            for line in old_block_warnings(story_id, config, block_ids(agent(name), snapshot)):
+                yield f"{name}: {line}"
 
     def _replace(self, plan: Import, agent_name: str, before: BlockConfig, after: BlockConfig, label: str) -> None:
         def change(session: Session) -> None:

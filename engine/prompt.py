@@ -18,6 +18,7 @@ from typing import Literal
 
 from engine.agents import AgentDefinition, AgentInput, Sources
 from engine.agents.instructions import DEFAULTS, Instructions
+from engine.agents.older_layout import old_block_warnings, renamed_block
 from engine.agents.script import agent_script_fields
 from engine.agents.sources import NO_SOURCES
 from engine.blocks.apply import CUT_SHORT, ENGINE_MISSING, ScriptResult, apply_config, is_enabled, is_evaluated
@@ -237,6 +238,11 @@ def other_slots(agent: AgentDefinition, given: AgentInput) -> tuple[BlockSlot, .
     return agent.slots(replace(given, state=replace(given.state, story=story)))
 
 
+def block_ids(agent: AgentDefinition, snapshot: StorySnapshot) -> frozenset[str]:
+    """`known_ids` of an agent in a story that nothing else is known of."""
+    return known_ids(agent, AgentInput(snapshot, build_context(snapshot, ""), (), agent.tools))
+
+
 def list_rows(
     base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], memo: RowMemo | None = None
 ) -> tuple[Row, ...]:
@@ -376,5 +382,6 @@ def _warnings(
     yield from (
         f"override for {block_id}: this agent has no such block"
         for block_id in config.overrides
-        if block_id not in known
+        if block_id not in known and renamed_block(block_id, base.known_ids) is None
     )
+    yield from old_block_warnings(base.snapshot.story_id, config, base.known_ids)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.agents.older_layout import old_block_warnings
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
@@ -117,6 +118,11 @@ class Session:
     def base(self) -> Base | None:
         """What the prompt is built from; None before the first `install`."""
         return self._loaded.base if self._loaded is not None else None
+
+    @property
+    def old_blocks(self) -> list[str]:
+        """A warning for each id of the older layout in the config; none before the session was loaded."""
+        return old_block_warnings(self.story, self.document.config, self.base.known_ids) if self.base else []
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from engine.blocks.config import BlockConfig, CustomBlock, dump_config
+from engine.blocks.config import RENAMED_TOOLS, BlockConfig, CustomBlock, dump_config
 
 _KINDS = {"simple": "text", "script": "script"}
 
 
-def describe_changes(before: BlockConfig, after: BlockConfig) -> tuple[str, ...]:
-    """One line for each difference, in the order of the file; none when both configs say the same."""
+def describe_changes(before: BlockConfig, after: BlockConfig, tools: Collection[str] | None = None) -> tuple[str, ...]:
+    """One line for each difference, in the order of the file; none when both configs say the same.
+
+    `tools` are those the agent has, where it is known which one the config is for.
+    """
     return (
         *_custom_blocks(before, after),
         *_overrides(before, after),
         *_order(before, after),
-        *_tools(before, after),
+        *_tools(before, after, tools),
         *_other_keys(before, after),
     )
 
@@ -71,15 +74,31 @@ def _order(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
     yield "changes the order of the blocks" if after.blockOrder else "puts the blocks back into their default order"
 
 
-def _tools(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
+def _tools(before: BlockConfig, after: BlockConfig, tools: Collection[str] | None) -> Iterator[str]:
     off = [tool for tool in after.disabledTools if tool not in before.disabledTools]
     on = [tool for tool in before.disabledTools if tool not in after.disabledTools]
+    # What a name stands for now counts: an old one switches off the tool that it was renamed to.
     if off:
-        yield f"takes away the tools {', '.join(off)}"
+        already = before.disabled_tools
+        yield f"takes away the tools {', '.join(_told(tool, already, tools) for tool in off)}"
     if on:
-        yield f"gives back the tools {', '.join(on)}"
+        still = after.disabled_tools
+        yield f"gives back the tools {', '.join(_told(tool, still, tools) for tool in on)}"
     if before.disableAutoAnalysis != after.disableAutoAnalysis:
         yield f"switches the analysis after a save {_switch(not after.disableAutoAnalysis)}"
+
+
+def _told(name: str, off: Collection[str], tools: Collection[str] | None) -> str:
+    """A tool of `disabledTools`, and what an old name of one means now; `off`: the tools that are off either way."""
+    new = RENAMED_TOOLS.get(name, name)
+    notes = []
+    if new != name:
+        notes.append(f"under its old name {name}")
+    if tools is not None and new not in tools:
+        notes.append("which this agent does not have")
+    elif new in off:
+        notes.append("which is off either way")
+    return f"{new} ({', '.join(notes)})" if notes else new
 
 
 def _other_keys(before: BlockConfig, after: BlockConfig) -> Iterator[str]:

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from engine.agents import AgentInput, agents
-from engine.blocks.config import RENAMED_TOOLS, BlockConfig, config_faults, current_tools, dotted, parse_config
-from engine.context import build_context
+from engine.agents import agents
+from engine.agents.older_layout import renamed_block, successor
+from engine.blocks.config import RENAMED_TOOLS, BlockConfig, BlockOverride, config_faults, dotted, parse_config
 from engine.disk import child, json_line, parse_json
-from engine.doctor.finding import Finding, JsonSource, Kind, listed, mapped
+from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
 from engine.doctor.tags import lost_tags
 from engine.errors import Problem, StonehandError
-from engine.prompt import known_ids
+from engine.prompt import block_ids
 from engine.story import StorySnapshot
 from engine.story.ids import new_block_id
 from engine.text import slug
 
 FOLDER: Final = "agent-blocks"
 
-_CATALOG: Final = ("fragment-catalog", "fragment-pinned-catalog")
-OLD_IDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "prose": ("prose-recent",),
-    "recent-prose": ("prose-recent",),
-    "new-prose": ("prose-new",),
-    "shortlist": _CATALOG,
-    "shortlist-guidelines": _CATALOG,
-    "shortlist-knowledge": _CATALOG,
-    "shortlist-characters": _CATALOG,
-    "fragment-shortlist": _CATALOG,
-    "fragment-shortlist-guidelines": _CATALOG,
-    "fragment-shortlist-knowledge": _CATALOG,
-    "fragment-shortlist-characters": _CATALOG,
-    "sticky-fragments": ("fragment-pinned-catalog", "fragment-catalog"),
-    "all-characters": ("character-catalog",),
-    "characters": ("fragment-pinned", "fragment-catalog"),
-    "knowledge": ("fragment-pinned", "fragment-catalog"),
-}
-"""Blocks of the older layout, and those that hold the same now; an agent has the first of them that it knows (spec,
-sections 4.1, 4.4 and 14)."""
-
 
 def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Finding]:
     """What is wrong with the block configs of one branch; without a snapshot only what the files alone can tell."""
     definitions = {definition.name: definition for definition in agents()}
-    state = build_context(snapshot, "") if snapshot is not None else None
     for file in sorted((root / FOLDER).glob("*.json")):
         try:
             source = JsonSource(child(root, FOLDER, file.name))
@@ -72,32 +50,86 @@ def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Find
         if faults:
             continue
         config = parse_config(value)
-        yield from _tools(source, config)
+        yield from _tools(source, config, None if definition is None else definition.tools)
         yield from _custom_ids(source, config)
         if snapshot is not None:
             yield from _tags(source, config, snapshot)
         known: frozenset[str] = frozenset()
-        if definition is not None and snapshot is not None and state is not None:
-            known = known_ids(definition, AgentInput(snapshot, state, (), definition.tools))
+        if definition is not None and snapshot is not None:
+            known = block_ids(definition, snapshot)
         yield from _names(source, config, known)
         if known:
             yield from _overrides(source, config, known)
             yield from _order(source, config, known)
 
 
-def _tools(source: JsonSource, config: BlockConfig) -> Iterator[Finding]:
-    def rename(value: Any) -> None:
-        value["disabledTools"] = list(current_tools(value["disabledTools"]))
+def _tools(source: JsonSource, config: BlockConfig, tools: Collection[str] | None) -> Iterator[Finding]:
+    """Names in `disabledTools` that are old, that no tool of the agent has (`tools`; None: not known), or twice."""
 
-    repair = source.repair(Kind.OLD_TOOL, "give all tools of disabledTools the names they have now", rename)
+    def current(name: str) -> str:
+        new = RENAMED_TOOLS.get(name, name)
+        return new if tools is None else successor(name, tools) or name
+
+    def rename(value: Any) -> None:
+        value["disabledTools"] = list(dict.fromkeys(map(current, value["disabledTools"])))
+
+    renaming = source.repair(
+        Kind.OLD_TOOL, "name in disabledTools the tools of this agent that do now what the old names stood for", rename
+    )
+    first: set[str] = set()
     for index, name in enumerate(config.disabledTools):
+        path = ("disabledTools", index)
+        new = current(name)
         if name in RENAMED_TOOLS:
+            yield _old_tool(source, path, name, new, renaming)
+        elif name in first:
             yield source.found(
-                f"{name} is the old name of a tool that is called {RENAMED_TOOLS[name]} now",
-                ("disabledTools", index),
-                "it is understood as it is; rename it to be sure what is off",
-                repair,
+                f"the tool {name} is named a second time",
+                path,
+                "take one of them out",
+                source.repair(Kind.OLD_TOOL, f"leave only the first {name} in disabledTools", _once),
             )
+        elif tools is not None and name not in tools:
+            yield source.found(
+                f"the agent has no tool {name} of its own, so this switches none of them off",
+                path,
+                "correct the name or take it out, unless a plugin brings such a tool",
+            )
+        first.add(name)
+
+
+def _old_tool(
+    source: JsonSource,
+    path: tuple[str | int, ...],
+    name: str,
+    new: str,
+    renaming: Repair,
+) -> Finding:
+    understood = RENAMED_TOOLS[name]
+    if new == name:
+        return source.found(
+            f"{name} is the old name of {understood}, which this agent does not have: it switches nothing off now",
+            path,
+            "take it out, or name the tool of this agent that is meant",
+        )
+    if new != understood:
+        return source.found(
+            f"{name} is the old name of {understood}, which this agent does not have: it switches nothing off now; "
+            f"{new} does that work, and the name does not reach it",
+            path,
+            f"name {new} instead, if it is to be off",
+            renaming,
+        )
+    return source.found(
+        f"{name} is the old name of a tool that is called {new} now",
+        path,
+        f"it is understood as it is, and all of {new} is off; rename it to be sure what is off",
+        renaming,
+    )
+
+
+def _once(value: Any) -> None:
+    value["disabledTools"] = list(dict.fromkeys(value["disabledTools"]))
 
 
 def _custom_ids(source: JsonSource, config: BlockConfig) -> Iterator[Finding]:
@@ -161,10 +193,10 @@ def _names(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
 def _overrides(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> Iterator[Finding]:
     ids = known | {block.id for block in config.customBlocks}
     taken = set(config.overrides)
-    for block_id in config.overrides:
+    for block_id, override in config.overrides.items():
         if block_id in ids:
             continue
-        new = _renamed(block_id, known)
+        new = renamed_block(block_id, known)
         if new is None:
             yield source.found(
                 f"this override changes nothing: the agent has no block {block_id}",
@@ -183,7 +215,8 @@ def _overrides(source: JsonSource, config: BlockConfig, known: frozenset[str]) -
                 Kind.OLD_ID, f"rename the override of {block_id} to {new}", _rename_override(block_id, new)
             )
         yield source.found(
-            f"this override changes nothing: the block {block_id} of the older layout is {new} now",
+            f"this override changes nothing: the block {block_id} of the older layout is {new} now; "
+            f"renamed, it would {_effect(override, new)}",
             ("overrides", block_id),
             advice,
             repair,
@@ -196,7 +229,7 @@ def _order(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
     for index, block_id in enumerate(order):
         place = ("blockOrder", index)
         if block_id not in ids:
-            new = _renamed(block_id, known)
+            new = renamed_block(block_id, known)
             if new is not None:
                 yield source.found(
                     f"the order names {block_id} of the older layout, which is {new} now",
@@ -235,9 +268,23 @@ def _tags(source: JsonSource, config: BlockConfig, snapshot: StorySnapshot) -> I
             yield source.found(f"the tag {tag} names no fragment", path, "correct the id, or take the tag out")
 
 
-def _renamed(block_id: str, known: frozenset[str]) -> str | None:
-    """What a block of the older layout is called now, None when it is none that this agent had."""
-    return next((new for new in OLD_IDS.get(block_id, ()) if new in known), None)
+def _effect(override: BlockOverride, block_id: str) -> str:
+    """What an override does to a block, as it goes on after "would"."""
+    effects = []
+    if override.enabled is False:
+        effects.append(f"switch {block_id} off")
+    if override.contentMode is not None and override.customContent:
+        text = {
+            "override": f"replace the text of {block_id}",
+            "prepend": f"add a text before that of {block_id}",
+            "append": f"add a text after that of {block_id}",
+        }
+        effects.append(text[override.contentMode])
+    if override.order is not None:
+        effects.append(f"pin {block_id} to the order {override.order:g}")
+    if not effects:
+        return f"change nothing about {block_id}"
+    return " and ".join(effects)
 
 
 def _rename_override(old: str, new: str) -> Callable[[Any], None]:

@@ -102,6 +102,14 @@ def test_blocks_are_the_rows_of_the_editor(run: Run, data: Path, story: Path) ->
         workspace.close()
 
 
+def test_blocks_and_compile_tell_of_ids_of_the_older_layout(run: Run, story: Path) -> None:
+    write_config(story, overrides={"prose": {"enabled": False}})
+    for command in (("blocks", "the-quay", "writer"), ("compile", "the-quay", "writer")):
+        done = run(*command)
+        assert (done.code, done.err.count("is called prose-recent now")) == (0, 1)
+        assert "stonehand doctor the-quay --repair old-id" in done.err
+
+
 def test_the_position_of_a_block_is_its_place_in_its_role(run: Run, story: Path) -> None:
     lines = [line.split() for line in run("blocks", "the-quay", WRITER).text.splitlines()[1:]]
     for role in ("system", "user"):

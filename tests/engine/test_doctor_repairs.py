@@ -93,10 +93,16 @@ REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
         "more than one custom block has the id cb-aaaa",
     ),
     "old name of a tool": (
-        config(disabledTools=["editProse", "getFragment"]),
+        config(disabledTools=["readProseChain", "getFragment"]),
         Kind.OLD_TOOL,
         "disabledTools[1]",
         "getFragment is the old name of a tool that is called readFragments now",
+    ),
+    "a tool named twice": (
+        config(disabledTools=["findFragments", "findFragments"]),
+        Kind.OLD_TOOL,
+        "disabledTools[1]",
+        "the tool findFragments is named a second time",
     ),
     "lost section": (
         edited(CHAIN, lambda v: v["entries"].append({"proseFragments": ["pr-lost00"], "active": "pr-lost00"})),
@@ -241,7 +247,7 @@ def test_all_repairs_of_one_file_go_together(story: Path, data: Path, tmp_path: 
             "cb-aaaa": {"order": 9},
         },
         blockOrder=["shortlist-guidelines", "ghost", "cb-aaaa", "shortlist-knowledge", "tools", "tools"],
-        disabledTools=["deleteFragment", "createFragment"],
+        disabledTools=["searchFragments", "findFragments", "findFragments"],
     )(story)
     found = examine(StoryFolder(story))
     outcome = mend(found, data, tmp_path / "b")
@@ -255,7 +261,7 @@ def test_all_repairs_of_one_file_go_together(story: Path, data: Path, tmp_path: 
         "cb-aaaa": {"order": 9},
         second: {"order": 9},
     }
-    assert value["disabledTools"] == ["editFragments"]
+    assert value["disabledTools"] == ["findFragments"]
     left = only(story)
     assert (left.field, left.offered) == ("overrides.shortlist-characters", None), "two can't become one by themselves"
 
@@ -272,6 +278,38 @@ def test_several_sections_are_mended_each_its_way(story: Path, data: Path, tmp_p
         "entries": [{"proseFragments": ["pr-aaaa00"], "active": "pr-aaaa00", "note": "kept"}, entries[2]],
         "other": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("override", "effect"),
+    [
+        ({"enabled": False}, "switch prose-recent off"),
+        ({"contentMode": "append", "customContent": "More."}, "add a text after that of prose-recent"),
+        ({"contentMode": "prepend", "customContent": "More."}, "add a text before that of prose-recent"),
+        ({"contentMode": "override", "customContent": "All."}, "replace the text of prose-recent"),
+        ({"enabled": False, "order": 2.5}, "switch prose-recent off and pin prose-recent to the order 2.5"),
+        ({"contentMode": "append"}, "change nothing about prose-recent"),
+        ({"enabled": True}, "change nothing about prose-recent"),
+    ],
+)
+def test_what_a_renamed_override_would_do_is_said(override: dict[str, Any], effect: str, story: Path) -> None:
+    config(overrides={"prose": override})(story)
+    assert f"renamed, it would {effect}" in next(i.message for i in examine(StoryFolder(story)) if i.offered)
+
+
+def test_an_old_tool_name_goes_to_the_tool_that_does_its_work(
+    story: Path, data: Path, tmp_path: Path, state: Path
+) -> None:
+    added(
+        "branches/main/agent-blocks/librarian.analyze.json", {"disabledTools": ["suggestFragment", "createFragment"]}
+    )(story)
+    first, second = examine(StoryFolder(story))
+    assert "editFragments, which this agent does not have: it switches nothing off now" in first.message
+    assert "proposeFragmentChanges does that work" in first.message
+    assert (first.field, second.field, second.offered) == ("disabledTools[0]", "disabledTools[1]", None)
+    assert mend([first], data, tmp_path / "b").failed == ()
+    value = read(config_file(story, "librarian.analyze"))
+    assert value["disabledTools"] == ["proposeFragmentChanges", "createFragment"], "no choice is lost"
 
 
 NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
@@ -291,6 +329,16 @@ NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
         "<@kn-lost00:short>",
     ),
     "lost tag in a fragment": (edited(FRAGMENT, lambda v: v.update(content="<@ch-lost00>")), "content", "<@ch-lost00>"),
+    "a tool there is none of": (
+        config(disabledTools=["editProse"]),
+        "disabledTools[0]",
+        "the agent has no tool editProse of its own, so this switches none of them off",
+    ),
+    "an old name of a tool the agent does not have": (
+        config(disabledTools=["createFragment"]),
+        "disabledTools[0]",
+        "old name of editFragments, which this agent does not have: it switches nothing off now",
+    ),
     "two names of one marker": (
         config(customBlocks=[{**BLOCK, "name": "My Style"}, custom_block("cb-bbbb", "y", name="my_style")]),
         "customBlocks[1].name",

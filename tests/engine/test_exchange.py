@@ -44,6 +44,18 @@ def test_planning_writes_nothing(workspace: Workspace, story: Path) -> None:
     assert tree(story) == before
 
 
+def test_an_import_tells_of_names_of_the_older_layout(workspace: Workspace) -> None:
+    old = {"overrides": {"prose": {"enabled": False}}, "disabledTools": ["getFragment", "suggestFragment"]}
+    plan = workspace.exchange.plan_import(STORY, bundle({"config": old}), BUNDLE, WRITER)
+    (note,) = plan.notes
+    assert note.startswith(f"{WRITER}: override for prose: ")
+    assert f"prose-recent now — 'stonehand doctor {STORY} --repair old-id'" in note
+    assert plan.agents[0].changes[-1] == (
+        "takes away the tools readFragments (under its old name getFragment), "
+        "editFragments (under its old name suggestFragment, which this agent does not have)"
+    )
+
+
 def test_an_import_replaces_the_whole_config_and_scripts_arrive_off(data: Path, opened: Open) -> None:
     """Spec, case 48: nothing is merged."""
     story = make_story(data, configs={WRITER: {**QUIET, "somebodyElses": [1, 2]}})

@@ -110,6 +110,18 @@ def test_an_override_of_no_block_is_warned_of_but_not_one_of_the_other_mode(stor
     assert warnings == ("override for ghost: this agent has no such block",)
 
 
+def test_an_id_of_the_older_layout_is_warned_of_with_its_new_name(story: Path) -> None:
+    config = config_of(
+        overrides={"prose": {"enabled": False}, "shortlist": {}, "fragment-catalog": {}}, blockOrder=["recent-prose"]
+    )
+    prose, shortlist, order = assemble(base_of(story), config, {}).warnings
+    assert prose.startswith("override for prose: an id of the older layout")
+    assert "is called prose-recent now" in prose
+    assert f"'stonehand doctor {story.name} --repair old-id'" in prose
+    assert "fragment-catalog now" in shortlist and "--repair" not in shortlist, "its new id has an override"
+    assert order.startswith("recent-prose in the order: ")
+
+
 def test_a_corrupt_fragment_is_a_warning(story: Path) -> None:
     (story / "branches/main/fragments/kn-mirafa.json").write_text("{", "utf-8")
     (warning,) = assemble(base_of(story), config_of(), {}).warnings

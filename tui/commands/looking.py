@@ -156,6 +156,8 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
     session = workspace.session(story, agent, branch)
     raise_fault(session.document)
     session.install(session.load())
+    for line in session.old_blocks:
+        warn(line)
     if as_json:
         write_json([_row_document(row) for row in session.rows])
         return

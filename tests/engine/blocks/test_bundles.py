@@ -179,3 +179,15 @@ def test_changes_read_like_a_list() -> None:
         "switches the analysis after a save off",
         "changes keys that are not used here: somebodyElses",
     )
+
+
+def test_an_old_tool_name_is_told_by_what_it_switches() -> None:
+    both = config(disabledTools=["getFragment"])
+    assert describe_changes(EMPTY, both) == ("takes away the tools readFragments (under its old name getFragment)",)
+    assert describe_changes(config(disabledTools=["readFragments"]), both) == (
+        "takes away the tools readFragments (under its old name getFragment, which is off either way)",
+        "gives back the tools readFragments (which is off either way)",
+    )
+    assert describe_changes(EMPTY, both, tools=()) == (
+        "takes away the tools readFragments (under its old name getFragment, which this agent does not have)",
+    )
