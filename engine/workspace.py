@@ -593,14 +593,18 @@ class Workspace:
         return [fragment for fragment in snapshot.fragments.values() if not fragment.archived]
 
     def doctor(self, story_id: str | None = None) -> list[Finding]:
-        """Everything found wrong in the data folder or one story; reads only."""
-        from engine.doctor import Finding, examine, missing_meta
+        """Everything found wrong in the data folder, or in one story and the instruction sets its models may have;
+        reads only.
+        """
+        from engine.doctor import Finding, examine, missing_meta, provider_findings
 
-        if story_id is not None:
-            return examine(self.story(story_id))
-        found = [finding for folder in list_stories(self.data) for finding in examine(folder)]
+        providers = self.model_providers()
+        folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
+        found = [finding for folder in folders for finding in examine(folder, providers)]
         sets = [Finding.of(problem) for problem in self._instructions.problems()]
-        return [*sets, *found, *missing_meta(self.data)]
+        if story_id is not None:
+            return [*found, *sets]
+        return [*provider_findings(providers), *sets, *found, *missing_meta(self.data)]
 
     @property
     def repair_kinds(self) -> tuple[str, ...]:

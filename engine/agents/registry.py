@@ -51,11 +51,16 @@ def _by_name() -> dict[str, AgentDefinition]:
     return discover(import_module(PACKAGE).__path__)
 
 
+def roles() -> frozenset[str]:
+    """All agents, and what several inherit a model from (`librarian`)."""
+    parts = [key.split(".") for key in _by_name()]
+    return frozenset(".".join(part[:count]) for part in parts for count in (1, len(part)))
+
+
 def checked_role(name: str) -> str:
     """`name`, when it is an agent or what several inherit a model from (`librarian`). Raises `NotFound`."""
-    roles = {".".join(parts[:count]) for parts in (key.split(".") for key in _by_name()) for count in (1, len(parts))}
-    if name not in roles:
-        shared = ", ".join(sorted(roles - _by_name().keys()))
+    if name not in roles():
+        shared = ", ".join(sorted(roles() - _by_name().keys()))
         raise NotFound(
             f"there is no agent {name!r}", repair=f"agents: {', '.join(_by_name())}; shared by several: {shared}"
         )

@@ -11,19 +11,24 @@ from engine.doctor.branches import index_findings, layout_findings
 from engine.doctor.chain import association_findings, chain_findings
 from engine.doctor.configs import config_findings
 from engine.doctor.finding import Finding, Kind, Repair
-from engine.doctor.fragments import fragment_files, tag_findings, with_repair
+from engine.doctor.fragments import fragment_files, reference_findings, tag_findings, with_repair
 from engine.doctor.leftovers import leftover_findings
 from engine.doctor.mending import Repaired, repair
-from engine.doctor.meta import missing_meta, order_findings
+from engine.doctor.meta import missing_meta, order_findings, settings_findings
+from engine.doctor.models import model_findings, provider_findings
 from engine.doctor.others import log_findings, story_file_findings
 from engine.errors import StonehandError
+from engine.models.providers import Providers
 from engine.story import StoryFolder
 
-__all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "repair"]
+__all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "provider_findings", "repair"]
 
 
-def examine(folder: StoryFolder) -> list[Finding]:
-    """What is wrong with one story, in all its branches; each fault is told once."""
+def examine(folder: StoryFolder, providers: Providers | None = None) -> list[Finding]:
+    """What is wrong with one story, in all its branches; each fault is told once.
+
+    Without `providers` nothing is said of those that the story names.
+    """
     story = folder.path
     found: list[Finding] = []
     try:
@@ -53,10 +58,15 @@ def examine(folder: StoryFolder) -> list[Finding]:
         found += chain_findings(root, snapshot, files)
         found += association_findings(root, files)
         found += tag_findings(snapshot, root)
+        found += reference_findings(snapshot, root, files)
         found += config_findings(root, snapshot)
         found += log_findings(root)
     with suppress(StonehandError):  # told with the snapshot
-        found += order_findings(story, folder.meta(), everywhere)
+        meta = folder.meta()
+        found += settings_findings(story, meta)
+        found += order_findings(story, meta, everywhere)
+        if providers is not None:
+            found += model_findings(story, meta, providers)
     found += story_file_findings(story)
     known = {finding.file for finding in found}
     found += [finding for finding in leftover_findings(story) if finding.file not in known]

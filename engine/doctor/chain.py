@@ -12,11 +12,15 @@ from engine.errors import StonehandError
 from engine.story import StorySnapshot
 
 _BACK: Final = "__backref:"
+_SECTIONS: Final = ("prose", "marker")
+"""The types of fragments that sections are made of (spec, section 1.7)."""
 
 
 def chain_findings(root: Path, snapshot: StorySnapshot, files: frozenset[str]) -> Iterator[Finding]:
     """Sections that show or hold what is not there. `files` are the names of all fragment files, readable or not."""
     source = JsonSource(root / "prose-chain.json")
+    others = frozenset(fragment.id for fragment in snapshot.fragments.values() if fragment.type not in _SECTIONS)
+    shown: dict[str, int] = {}
     # As it lies in the file: sections that can't be read count here and are reported by the snapshot.
     for index, entry in enumerate(listed(snapshot.chain.raw.get("entries"))):
         active = mapped(entry).get("active")
@@ -24,27 +28,43 @@ def chain_findings(root: Path, snapshot: StorySnapshot, files: frozenset[str]) -
             continue
         variants = listed(entry.get("proseFragments"))
         number = index + 1
-        if snapshot.get(active) is None:
-            yield _lost_section(source, index, active, variants, files)
-        elif variants and active not in variants:
+        path = ("entries", index, "active")
+        fragment = snapshot.get(active)
+        if fragment is None:
+            yield _lost_section(source, index, active, variants, files - others)
+        elif fragment.type not in _SECTIONS:
             yield source.found(
-                f"section {number} shows {active}, which is not among its variants",
-                ("entries", index, "active"),
+                f"section {number} shows {active}, which is of the type {fragment.type} and no prose",
+                path,
+                "show a variant of the section that is prose, or take the section out",
+            )
+        elif active not in variants:
+            listed_as = "which is not among its variants" if variants else "and lists no variants"
+            yield source.found(
+                f"section {number} shows {active}, {listed_as}",
+                path,
                 "list it there as well",
                 source.repair(Kind.CHAIN, f"list {active} among the variants of its section", _list_active(active)),
             )
+        if active in shown:
+            yield source.found(
+                f"section {number} shows {active}, as section {shown[active]} does",
+                path,
+                "take one of the two out, or show another variant",
+            )
+        shown.setdefault(active, number)
         for place, variant in enumerate(variants):
             if not isinstance(variant, str) or variant == active or snapshot.get(variant) is not None:
                 continue
-            path = ("entries", index, "proseFragments", place)
+            listed_at = ("entries", index, "proseFragments", place)
             if variant in files:
                 yield source.found(
-                    f"section {number} has a variant {variant}, whose file can't be used", path, "repair that file"
+                    f"section {number} has a variant {variant}, whose file can't be used", listed_at, "repair that file"
                 )
             else:
                 yield source.found(
                     f"section {number} has a variant {variant}, which is not there",
-                    path,
+                    listed_at,
                     "restore the fragment, or take the variant out",
                     source.repair(Kind.CHAIN, f"take the variant {variant} out", _drop_variant(variant)),
                 )
@@ -97,7 +117,11 @@ def _list_active(active: str) -> Callable[[Any], None]:
     def change(value: Any) -> None:
         for entry in value["entries"]:
             variants = mapped(entry).get("proseFragments")
-            if isinstance(variants, list) and entry.get("active") == active and active not in variants:
+            if mapped(entry).get("active") != active:
+                continue
+            if not isinstance(variants, list):
+                entry["proseFragments"] = [active]
+            elif active not in variants:
                 variants.append(active)
 
     return change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from engine.story.ids import new_block_id
 from engine.text import slug
 
 FOLDER: Final = "agent-blocks"
+_MARKER: Final = re.compile(r"^\[@block=", re.MULTILINE)
 
 
 def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Finding]:
@@ -58,6 +60,7 @@ def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Find
         if definition is not None and snapshot is not None:
             known = block_ids(definition, snapshot)
         yield from _names(source, config, known)
+        yield from _texts(source, config, known)
         if known:
             yield from _overrides(source, config, known)
             yield from _order(source, config, known)
@@ -252,6 +255,32 @@ def _order(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
                 place,
                 "take it out here",
                 source.repair(Kind.BLOCK_ORDER, f"leave only the last place of {block_id}", _last_place(block_id)),
+            )
+
+
+def _texts(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> Iterator[Finding]:
+    """Overrides whose text is empty (spec, bug 19), and lines that imitate a marker (bug 5)."""
+    ids = known | {block.id for block in config.customBlocks}
+    texts: list[tuple[tuple[str | int, ...], str]] = [
+        (("customBlocks", index, "content"), block.content)
+        for index, block in enumerate(config.customBlocks)
+        if block.type == "simple"
+    ]
+    for block_id, override in config.overrides.items():
+        if override.contentMode is not None and not override.customContent and (block_id in ids or not known):
+            yield source.found(
+                f"the content mode of {block_id} is {override.contentMode} and there is no text, so it changes nothing",
+                ("overrides", block_id, "contentMode"),
+                "write a text, or set the mode to none; a block that is to say nothing is switched off",
+            )
+        texts.append((("overrides", block_id, "customContent"), override.customContent or ""))
+    for path, text in texts:
+        if _MARKER.search(text):
+            yield source.found(
+                "a line begins with [@block=, as the marker of a block does, and may be taken for one by a model or "
+                "another program",
+                path,
+                "put something before it, or write it otherwise",
             )
 
 

@@ -35,6 +35,7 @@ class Kind(StrEnum):
     FRAGMENT_ORDER = "fragment-order"
     FRAGMENT_ID = "fragment-id"
     PLACEMENT = "placement"
+    REFERENCES = "references"
     BRANCHES = "branches"
     META = "meta"
     LEFTOVER = "leftover"
@@ -46,8 +47,8 @@ class Repair:
     """A change that mends one fault. Nothing happens until it is carried out (`engine.doctor.repair`).
 
     `edit` is pure and finds what it changes by its value, so that the repairs of one file can follow each other in any
-    order; `seen` is what the file held when it was examined (left out: whatever it holds). A repair that moves whole
-    folders has `act` instead, which is called once `file`, a folder then, was copied to the backups.
+    order; `seen` is what the file held when it was examined (left out: whatever it holds). A repair that moves a file
+    or a whole folder has `act` instead, which is called once `file` was copied to the backups.
     """
 
     kind: Kind

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from engine.doctor.finding import Finding, JsonSource, Kind, Repair
+from engine import disk
+from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed
 from engine.doctor.tags import lost_tags
-from engine.errors import Problem
-from engine.story import StorySnapshot
+from engine.errors import Conflict, Problem
+from engine.story import Fragment, StorySnapshot
+from engine.story.ids import FRAGMENT_ID, new_fragment_id
 
 FOLDER: Final = "fragments"
+_WRITERS: Final = ("meta", "writerContextIds")
 
 
 def fragment_files(root: Path) -> frozenset[str]:
@@ -31,13 +34,81 @@ def with_repair(problem: Problem, snapshot: StorySnapshot, root: Path) -> Findin
     if file is None or fragment is None:
         return Finding.of(problem)
     if problem.field == "id":
-        given = fragment.raw.get("id")
-        other = isinstance(given, str) and given != fragment.id and snapshot.get(given) is not None
-        message = f"has the id {given}, as {given}.json has; its file's name counts: {fragment.id}" if other else ""
-        return Finding.of(problem, _set(file, Kind.FRAGMENT_ID, "id", fragment.id), message)
+        return _other_id(problem, fragment, snapshot, file)
     if problem.field == "placement":
         return Finding.of(problem, _set(file, Kind.PLACEMENT, "placement", "user"), advice="make it system or user")
     return Finding.of(problem)
+
+
+def _other_id(problem: Problem, fragment: Fragment, snapshot: StorySnapshot, file: Path) -> Finding:
+    """A file whose name says another id than it does: the file is addressed by its name (spec, section 1.2)."""
+    given, stem = fragment.raw.get("id"), fragment.id
+    copied = isinstance(given, str) and given != stem and snapshot.get(given) is not None
+    message = f"has the id {given}, as {given}.json has; its file's name counts: {stem}" if copied else ""
+    if FRAGMENT_ID.fullmatch(stem):
+        return Finding.of(problem, _set(file, Kind.FRAGMENT_ID, "id", stem), message)
+    # No tag can name it. A name that others use can't be changed by itself.
+    advice = "rename the file to an id such as kn-bafego, and give it that id"
+    used = snapshot.chain.find_section(stem) >= 0 or stem in snapshot.meta.settings.fragment_order
+    if not copied or used:
+        return Finding.of(problem, None, message, advice)
+    new = new_fragment_id(fragment.type, snapshot.fragments)
+    return Finding.of(problem, _renamed(file, new), message, advice)
+
+
+def _renamed(file: Path, new: str) -> Repair:
+    """Give a copied file an id of its own and the name that goes with it."""
+    seen, target = JsonSource(file).data, file.with_name(f"{new}.json")
+
+    def act() -> None:
+        with disk.lock(file):
+            data = disk.read_bytes(file)
+            if data is None or data != seen:
+                raise Conflict("has changed since it was examined, so it is left alone", file=file, repair="look again")
+            value = disk.parse_json(data, file)
+            value["id"] = new
+            disk.write_atomic(target, disk.dump_json(value), expected=None)
+            disk.remove_file(file, expected=data)
+
+    return Repair(Kind.FRAGMENT_ID, f"give it the new id {new} and the name {new}.json", file, act=act)
+
+
+def reference_findings(snapshot: StorySnapshot, root: Path, files: frozenset[str]) -> Iterator[Finding]:
+    """Ids in `refs` and in what is recorded with a passage that no file has, and mentions that can't be read.
+
+    `files` are the names of all fragment files, readable or not.
+    """
+    for fragment in snapshot.fragments.values():
+        source: JsonSource | None = None
+        for path, ids in ((("refs",), fragment.raw.get("refs")), (_WRITERS, fragment.meta.get("writerContextIds"))):
+            lost = list(dict.fromkeys(item for item in listed(ids) if isinstance(item, str) and item not in files))
+            if not lost:
+                continue
+            source = source or JsonSource(root / FOLDER / f"{fragment.id}.json")
+            label = ".".join(path)
+            yield source.found(
+                f"{label} names {', '.join(lost)}, which {'is' if len(lost) == 1 else 'are'} not there",
+                path,
+                "it does no harm; restore the fragment, or take the id out",
+                source.repair(Kind.REFERENCES, f"take what is not there out of {label}", _without(path, files)),
+            )
+        mentions = fragment.meta.get("annotations")
+        if mentions is not None and not isinstance(mentions, list):
+            source = source or JsonSource(root / FOLDER / f"{fragment.id}.json")
+            yield source.found(
+                "is not a list, so no mention in this passage counts", ("meta", "annotations"), "make it a list"
+            )
+
+
+def _without(path: tuple[str, ...], files: frozenset[str]) -> Callable[[Any], None]:
+    def change(value: Any) -> None:
+        holder = value
+        for key in path[:-1]:
+            holder = holder[key]
+        kept = [item for item in holder[path[-1]] if not isinstance(item, str) or item in files]
+        holder[path[-1]] = kept
+
+    return change
 
 
 def tag_findings(snapshot: StorySnapshot, root: Path) -> Iterator[Finding]:

@@ -29,10 +29,10 @@ def repair(repairs: Iterable[Repair], backups: Path, data: Path) -> Repaired:
     A file that has changed since it was examined is left alone. Raises nothing: failures are in the result.
     """
     by_file: dict[Path, list[Repair]] = {}
-    folders: list[Repair] = []
+    moves: list[Repair] = []
     for item in repairs:
         if item.act is not None:
-            folders.append(item)
+            moves.append(item)
         else:
             by_file.setdefault(item.file, []).append(item)
     place = _Backup(backups, data)
@@ -44,7 +44,7 @@ def repair(repairs: Iterable[Repair], backups: Path, data: Path) -> Repaired:
         except StonehandError as error:
             failed.append(error.problem)
     # Whole folders last: files move with them.
-    for item in folders:
+    for item in sorted(moves, key=lambda item: item.file.is_dir()):
         try:
             _act(item, place)
             done.append(item)
@@ -76,7 +76,10 @@ def _edit(file: Path, repairs: list[Repair], backup: _Backup) -> list[Repair]:
 
 def _act(item: Repair, backup: _Backup) -> None:
     assert item.act is not None
-    backup.keep_folder(item.file)
+    if item.file.is_dir():
+        backup.keep_folder(item.file)
+    elif (data := disk.read_bytes(item.file)) is not None:
+        backup.keep_file(item.file, data)
     try:
         item.act()
     except OSError as error:

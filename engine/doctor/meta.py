@@ -1,18 +1,95 @@
-"""`meta.json`: a story folder without one, and what its fragment order names (spec, sections 1.4 and 15, bug 32)."""
+"""`meta.json`: a story folder without one, settings that mean nothing, and what its fragment order names (spec,
+sections 1.4 and 15, bug 32).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from engine.blocks.config import dotted
 from engine.disk import dump_json
 from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
 from engine.errors import StonehandError
 from engine.story import StoryMeta
 from engine.story.branches import now_iso
 from engine.story.library import STORIES
+from engine.text import utf16_length
+
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_TYPE_LIMITS: Final = (("name", 60), ("description", 250))
+_RANGES: Final[tuple[tuple[tuple[str, ...], int, int | None], ...]] = (
+    (("maxSteps",), 1, 50),
+    (("generationLimits", "maxOutputTokens"), 256, 32768),
+    (("summarizationThreshold",), 0, None),
+    (("summaryCompact", "maxCharacters"), 100, None),
+    (("summaryCompact", "targetCharacters"), 100, None),
+)
+"""Numbers that the format gives a range (spec, section 1.4)."""
+
+
+def settings_findings(story: Path, meta: StoryMeta) -> Iterator[Finding]:
+    """What the format does not allow in `meta.json`, and reading passes over: the id, types, numbers out of range."""
+    source = JsonSource(story / "meta.json")
+    if meta.raw.get("id") != story.name:
+
+        def rename(value: Any) -> None:
+            value["id"] = story.name
+
+        yield source.found(
+            f"differs from the folder's name, which counts: {story.name}",
+            ("id",),
+            "set it to the folder's name",
+            source.repair(Kind.META, f"set the id to {story.name}", rename),
+        )
+    settings = mapped(meta.raw.get("settings"))
+    yield from _types(source, listed(settings.get("customFragmentTypes")))
+    told = {problem.field for problem in meta.problems}
+    for path, low, high in _RANGES:
+        value: Any = settings
+        for key in path:
+            value = mapped(value).get(key)
+        place = ("settings", *path)
+        if dotted(place) in told or isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if value < low or (high is not None and value > high) or value % 1:
+            wanted = f"from {low} to {high}" if high is not None else f"of at least {low}"
+            yield source.found(f"is {value:g}, where a whole number {wanted} is allowed", place, "correct the number")
+
+
+def _types(source: JsonSource, types: list[Any]) -> Iterator[Finding]:
+    first: set[str] = set()
+    for index, item in enumerate(types):
+        path: tuple[str | int, ...] = ("settings", "customFragmentTypes", index)
+        kind = mapped(item).get("type")
+        if not isinstance(kind, str) or not kind:
+            continue  # reported with the field
+        if kind in first:
+            yield source.found(
+                f"is a second type {kind}; the first one counts",
+                path,
+                "take it out, or give it another name",
+            )
+        elif not _TYPE.fullmatch(kind):
+            yield source.found(
+                f"{kind} can't be a type: use at most 40 of a to z, 0 to 9, - and _, a letter or digit first",
+                (*path, "type"),
+                "rename it, also in the fragments of this type",
+            )
+        for key, limit in _TYPE_LIMITS:
+            text = item.get(key)
+            if text is None:
+                continue
+            if not isinstance(text, str):
+                yield source.found(f"the {key} of the type {kind} is not a text", (*path, key), "make it one")
+            elif utf16_length(text) > limit:
+                yield source.found(
+                    f"the {key} of the type {kind} is longer than {limit} characters", (*path, key), "shorten it"
+                )
+        first.add(kind)
 
 
 def order_findings(story: Path, meta: StoryMeta, files: frozenset[str]) -> Iterator[Finding]:

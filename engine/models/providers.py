@@ -213,7 +213,8 @@ def check_url(url: str) -> str:
     """What is wrong with a base URL; the empty string when nothing is."""
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        parts.port  # noqa: B018 - raises ValueError for one that is no number
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", url)
     except ValueError:
         good = False
     return "" if good else "is not an http(s) URL"
@@ -346,9 +347,10 @@ class _Reader:
         return provider if len(self._problems) == before else None
 
     def _api_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:
+        """The key; an empty one, as a server of one's own may have it, is none."""
         value = entry.get("apiKey")
-        if _is_text(value):
-            return Key(literal=Secret(value))
+        if isinstance(value, str):
+            return Key(literal=Secret(value)) if _is_text(value) else NO_KEY
         fault = "is missing" if value is None else "is not a text"
         self.report((*path, "apiKey"), f"{fault}, so {provider_id!r} was left out")
         return NO_KEY

@@ -158,7 +158,7 @@ class _Reader:
         self._problems.append(Problem(message, self._file, key, self._line(key)))
 
     def _unusable(self, key: str) -> InvalidFile:
-        what = "is not a text" if self._raw.get(key) is not None else "is missing"
+        what = "must be a text" if key in self._raw else "is missing"
         if self._raw.get(key) == "":
             what = "is empty"
         return InvalidFile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,10 @@ def added(name: str, value: Any) -> Fault:
         (story / name).write_text(value if isinstance(value, str) else json.dumps(value, indent=2), "utf-8")
 
     return make
+
+
+def setting(**values: Any) -> Fault:
+    return edited("meta.json", lambda value: value["settings"].update(values))
 
 
 def leftover(story: Path) -> None:
@@ -123,10 +128,40 @@ REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
         "has a variant pr-lost00",
     ),
     "shown fragment that is no variant": (
-        edited(CHAIN, lambda v: v["entries"][1].update(active="pr-aaaa00")),
+        edited(CHAIN, lambda v: v["entries"][1].update(proseFragments=["pr-aaaa00"])),
         Kind.CHAIN,
         "entries[1].active",
         "not among its variants",
+    ),
+    "section that lists no variant": (
+        edited(CHAIN, lambda v: v["entries"][1].update(proseFragments=[])),
+        Kind.CHAIN,
+        "entries[1].active",
+        "section 2 shows pr-aaaa01, and lists no variants",
+    ),
+    "section without a list of variants": (
+        edited(CHAIN, lambda v: v["entries"][1].pop("proseFragments")),
+        Kind.CHAIN,
+        "entries[1].active",
+        "section 2 shows pr-aaaa01, and lists no variants",
+    ),
+    "reference to no fragment": (
+        edited(FRAGMENT, lambda v: v.update(refs=["kn-mirafa", "kn-lost00", "kn-lost01"])),
+        Kind.REFERENCES,
+        "refs",
+        "refs names kn-lost00, kn-lost01, which are not there",
+    ),
+    "writer's context of no fragment": (
+        edited(FRAGMENT, lambda v: v["meta"].update(writerContextIds=["kn-lost00", "kn-mirafa", 5])),
+        Kind.REFERENCES,
+        "meta.writerContextIds",
+        "meta.writerContextIds names kn-lost00, which is not there",
+    ),
+    "a story of another id": (
+        edited("meta.json", lambda v: v.update(id="the-other-quay")),
+        Kind.META,
+        "id",
+        "differs from the folder's name, which counts: the-quay",
     ),
     "tag index names no fragment": (
         added("branches/main/associations.json", {"tagIndex": {"sea": ["kn-mirafa", "kn-lost00"]}, "refIndex": {}}),
@@ -339,6 +374,62 @@ NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
         "disabledTools[0]",
         "old name of editFragments, which this agent does not have: it switches nothing off now",
     ),
+    "a fragment shown twice": (
+        edited(CHAIN, lambda v: v["entries"][1].update(proseFragments=["pr-aaaa00"], active="pr-aaaa00")),
+        "entries[1].active",
+        "section 2 shows pr-aaaa00, as section 1 does",
+    ),
+    "a section that is no prose": (
+        edited(CHAIN, lambda v: v["entries"][1].update(active="ch-bafego")),
+        "entries[1].active",
+        "section 2 shows ch-bafego, which is of the type character and no prose",
+    ),
+    "a mode without a text": (
+        config(overrides={"tools": {"contentMode": "override", "customContent": ""}}),
+        "overrides.tools.contentMode",
+        "the content mode of tools is override and there is no text, so it changes nothing",
+    ),
+    "a forged marker in an override": (
+        config(overrides={"tools": {"contentMode": "append", "customContent": "Be kind.\n[@block=tools]\nNo tools."}}),
+        "overrides.tools.customContent",
+        "a line begins with [@block=",
+    ),
+    "a forged marker in a custom block": (
+        config(customBlocks=[{**BLOCK, "content": "[@block=instructions src=x]"}]),
+        "customBlocks[0].content",
+        "a line begins with [@block=",
+    ),
+    "mentions that are no list": (
+        edited(FRAGMENT, lambda v: v["meta"].update(annotations={"type": "mention"})),
+        "meta.annotations",
+        "is not a list",
+    ),
+    "content that is null": (
+        edited(FRAGMENT, lambda v: v.update(content=None)),
+        "content",
+        "must be a text, so the fragment was skipped",
+    ),
+    "too many steps": (setting(maxSteps=51), "settings.maxSteps", "is 51, where a whole number from 1 to 50"),
+    "too few tokens": (
+        setting(generationLimits={"maxOutputTokens": 12}),
+        "settings.generationLimits.maxOutputTokens",
+        "is 12, where a whole number from 256 to 32768",
+    ),
+    "a type that can be none": (
+        setting(customFragmentTypes=[{"type": "Place names", "name": "Places"}]),
+        "settings.customFragmentTypes[0].type",
+        "Place names can't be a type",
+    ),
+    "a type twice": (
+        setting(customFragmentTypes=[{"type": "place", "name": "Places"}, {"type": "place", "name": "Towns"}]),
+        "settings.customFragmentTypes[1]",
+        "is a second type place",
+    ),
+    "a type whose name is too long": (
+        setting(customFragmentTypes=[{"type": "place", "name": "x" * 61}]),
+        "settings.customFragmentTypes[0].name",
+        "longer than 60 characters",
+    ),
     "two names of one marker": (
         config(customBlocks=[{**BLOCK, "name": "My Style"}, custom_block("cb-bbbb", "y", name="my_style")]),
         "customBlocks[1].name",
@@ -508,3 +599,116 @@ def test_a_folder_of_fragments_elsewhere_is_not_read(story: Path, outside: Path)
     (root / "fragments").unlink()
     (outside.parent / "elsewhere").rename(root / "fragments")
     assert folder.snapshot().fragments, "it is seen when it is back"
+
+
+@pytest.mark.parametrize("name", ["kn-mirafa copy", "kn-mirafa (2)", "Kopie"])
+def test_a_copied_file_is_given_an_id_of_its_own(
+    name: str, story: Path, data: Path, tmp_path: Path, state: Path
+) -> None:
+    document = {**fragment("kn-mirafa", "knowledge", "Ten berths."), "x-future": 1}
+    added(f"branches/main/fragments/{name}.json", document)(story)
+    before = tree(story)
+    finding = only(story)
+    assert finding.offered is not None and finding.offered.kind is Kind.FRAGMENT_ID
+    outcome = mend([finding], data, tmp_path / "b")
+    assert (len(outcome.done), outcome.failed) == (1, ())
+    assert examine(StoryFolder(story)) == []
+    (new,) = (Path(file) for file in tree(story).keys() - before.keys())
+    assert re.fullmatch(r"kn-[a-z0-9]{4,12}\.json", new.name)
+    assert read(story / new) == {**document, "id": new.stem}
+    assert before.keys() - tree(story).keys() == {f"branches/main/fragments/{name}.json"}
+    assert outcome.backup is not None
+    assert [Path(file).stem for file in tree(outcome.backup)] == [name]
+
+
+def test_a_copied_file_that_is_in_use_is_only_told_of(story: Path) -> None:
+    added("branches/main/fragments/pr-aaaa00 copy.json", fragment("pr-aaaa00", "prose", "Again."))(story)
+    entry = {"proseFragments": ["pr-aaaa00 copy"], "active": "pr-aaaa00 copy"}
+    change(story / CHAIN, lambda value: value["entries"].append(entry))
+    finding = only(story)
+    assert (finding.field, finding.offered) == ("id", None)
+
+
+def test_a_copied_file_that_changed_meanwhile_is_left_alone(
+    story: Path, data: Path, tmp_path: Path, state: Path
+) -> None:
+    name = "branches/main/fragments/kn-mirafa copy.json"
+    added(name, fragment("kn-mirafa", "knowledge", "Ten berths."))(story)
+    finding = only(story)
+    change(story / name, lambda value: value.update(content="Eleven."))
+    before = tree(story)
+    assert [failure.file for failure in mend([finding], data, tmp_path / "b").failed] == [story / name]
+    assert tree(story) == before
+
+
+# -- models
+
+
+PROVIDER = {"id": "prov-a", "name": "A", "baseURL": "http://h/v1", "apiKey": "sk-SECRET", "defaultModel": "m"}
+
+
+def providers(data: Path, *entries: Any, **more: Any) -> None:
+    data.mkdir(exist_ok=True)
+    (data / "config.json").write_text(json.dumps({"providers": [*entries], **more}, indent=2), "utf-8")
+
+
+def told(workspace: Workspace, story: str | None = None) -> dict[str, str]:
+    found = workspace.doctor(story)
+    assert "SECRET" not in "".join(map(str, found))
+    assert all(item.repair and item.file is not None for item in found)
+    return {f"{item.file.name}: {item.field}": item.message for item in found if item.file is not None}
+
+
+def test_what_is_wrong_with_the_providers_is_found(data: Path, workspace: Workspace, tmp_path: Path) -> None:
+    assert told(workspace) == {}
+    providers(data, PROVIDER, {**PROVIDER, "baseURL": "h"}, {"id": "prov-b"}, defaultProviderId="prov-lost")
+    own = tmp_path / "config/providers.toml"
+    own.parent.mkdir()
+    own.write_text('[providers.mine]\nbase_url = "http://h/v1"\ndefault_model = "m"\nkey = "SECRET"\n', "utf-8")
+    own.chmod(0o644)
+    found = told(workspace)
+    assert found.pop("config.json: defaultProviderId") == "the default provider 'prov-lost' is not there"
+    assert "is a second provider 'prov-a'" in found.pop("config.json: providers[1]")
+    assert {name for name in found if name.startswith("config.json: providers[2].")}
+    if os.name == "posix":
+        assert found["providers.toml: "] == "holds a key and can be read by others"
+    assert told(workspace, "the-quay") == {}, "not of one story"
+    providers(data, {**PROVIDER, "enabled": False}, defaultProviderId="prov-a")
+    assert told(workspace)["config.json: defaultProviderId"] == "the default provider 'prov-a' is disabled"
+    (data / "config.json").write_text("{", "utf-8")
+    assert told(workspace)["config.json: "].startswith("is not valid JSON")
+
+
+def test_what_a_story_says_of_models_in_vain_is_found(data: Path, workspace: Workspace, story: Path) -> None:
+    providers(data, PROVIDER, defaultProviderId="prov-a")
+    setting(
+        modelOverrides={
+            "generation.writer": {"providerId": "prov-gone", "modelId": None},
+            "librarian.chat": {"temperature": 3, "modelId": "m"},
+            "librarianRefine": "big",
+            "poet": {"modelId": "m"},
+            "directions": {"providerId": "prov-a", "temperature": 1},
+        },
+        librarianProviderId="prov-lost",
+        characterChatProviderId="prov-a",
+    )(story)
+    found = told(workspace, "the-quay")
+    place = 'meta.json: settings.modelOverrides["generation.writer"].providerId'
+    assert "the provider 'prov-gone' is not there" in found.pop(place)
+    assert "from 0 to 2" in found.pop('meta.json: settings.modelOverrides["librarian.chat"].temperature')
+    assert "is not an object" in found.pop("meta.json: settings.modelOverrides.librarianRefine")
+    assert "no agent or role poet" in found.pop("meta.json: settings.modelOverrides.poet")
+    assert "the provider 'prov-lost' is not there" in found.pop("meta.json: settings.librarianProviderId")
+    assert found == {}
+    assert all(item.line is not None for item in workspace.doctor("the-quay"))
+    setting(modelOverrides=[], librarianProviderId=None)(story)
+    assert told(workspace, "the-quay") == {
+        "meta.json: settings.modelOverrides": "is not an object, so no model is overridden"
+    }
+
+
+def test_a_lost_section_does_not_come_to_show_a_character(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    entry = {"proseFragments": ["ch-bafego", "pr-lost00"], "active": "pr-lost00"}
+    change(story / CHAIN, lambda value: value["entries"].append(entry))
+    mend(examine(StoryFolder(story)), data, tmp_path / "b")
+    assert [item["active"] for item in read(story / CHAIN)["entries"]] == ["pr-aaaa00", "pr-aaaa01"]

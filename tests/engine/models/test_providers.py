@@ -80,8 +80,10 @@ def test_null_is_unset_and_defaults_are_the_references() -> None:
         ("baseURL", "ftp://x"),
         ("baseURL", "https://"),
         ("baseURL", "http://[oops"),
+        ("baseURL", "api.openai.com/v1"),
+        ("baseURL", "http://h:port/v1"),
+        ("baseURL", "http://my host/v1"),
         ("baseURL", 5),
-        ("apiKey", ""),
         ("apiKey", 5),
         ("defaultModel", " "),
         ("enabled", "yes"),
@@ -99,6 +101,12 @@ def test_a_bad_provider_is_reported_with_its_line_and_the_rest_goes_on(field: st
     text = json.dumps({"providers": [entry("good"), entry("bad", **{field: value}), entry("also")]}, indent=2)
     assert problem.line is not None
     assert f'"{field}"' in text.splitlines()[problem.line - 1]
+
+
+def test_an_empty_key_is_no_key_and_no_fault() -> None:
+    found = config(entry("local", apiKey=""))
+    assert (ids(found), found.problems) == (["local", "rehearsal"], ())
+    assert found.all[0].key.value({}) is None
 
 
 @pytest.mark.parametrize("field", ["baseURL", "apiKey", "defaultModel"])

@@ -1,0 +1,59 @@
+"""Providers, and what stories name of them: settings that no request can be made with (spec, sections 1.13 and 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from engine.agents import roles
+from engine.disk import json_line
+from engine.doctor.finding import Finding, JsonSource, mapped
+from engine.models.providers import Providers, field_name
+from engine.models.resolution import ALIASES, LEGACY_FIELDS, OVERRIDES, SETTINGS, resolve
+from engine.story import StoryMeta
+
+
+def provider_findings(providers: Providers) -> Iterator[Finding]:
+    """What is wrong with the files that providers are read from, and a default one that can't be used."""
+    yield from map(Finding.of, providers.problems)
+    default = providers.default
+    if default is None:
+        return
+    provider = providers.get(default)
+    if provider is None or not provider.enabled:
+        state = "is not there" if provider is None else "is disabled"
+        yield Finding(
+            f"the default provider {default!r} {state}",
+            providers.default_file,
+            providers.default_field,
+            repair="choose another default, or add or enable it",
+        )
+
+
+def model_findings(story: Path, meta: StoryMeta, providers: Providers) -> Iterator[Finding]:
+    """What a story says of models that is passed over when an agent's is looked up, each once."""
+    source = JsonSource(story / "meta.json")
+    settings = mapped(meta.raw.get(SETTINGS))
+    overrides = mapped(settings.get(OVERRIDES))
+    known = roles()
+    for key in overrides:
+        if ALIASES.get(key, key) not in known:
+            yield source.found(
+                f"there is no agent or role {key}, so this changes nothing",
+                (SETTINGS, OVERRIDES, key),
+                "take it out, or give it the name of the agent that was meant",
+            )
+    text = (source.data or b"").decode("utf-8-sig", "replace")
+    named = [(SETTINGS, OVERRIDES, key, "providerId") for key in overrides]
+    places = {field_name(path): path for path in (*named, *((SETTINGS, pair[0]) for pair in LEGACY_FIELDS.values()))}
+    told: set[str] = set()
+    for role in sorted(known):
+        for problem in resolve(meta, providers, role, file=source.file, line_of=lambda p: json_line(text, p)).problems:
+            if problem.file != source.file or problem.field in told:
+                continue
+            told.add(problem.field)
+            path = places.get(problem.field)
+            if problem.line is None and path is not None:
+                problem = replace(problem, line=json_line(text, path))
+            yield Finding.of(problem)
