@@ -26,6 +26,7 @@ from engine.models.providers import (
     check_id,
     check_url,
     check_variable,
+    holds_password,
     is_temperature,
     parse_config,
     parse_own,
@@ -35,6 +36,8 @@ from engine.models.providers import (
 MODE: Final = 0o600
 CONFIG: Final = "config.json"
 OWN: Final = "providers.toml"
+
+_IN_ENVIRONMENT: Final = "keep the key in an environment variable and give its name, as OPENAI_API_KEY"
 
 
 class ProviderFiles:
@@ -81,12 +84,15 @@ class ProviderFiles:
         url = base_url if base_url is not None else PRESETS[preset]
         if not url:
             raise WrongInput(f"the preset {preset} has no address of its own", repair="give a base URL")
-        checks = [(provider_id, check_id(provider_id)), (url, check_url(url))]
-        if key_variable is not None:
-            checks.append((key_variable, check_variable(key_variable)))
-        for value, fault in checks:
-            if fault:
-                raise WrongInput(f"{value!r} {fault}")
+        if fault := check_id(provider_id):
+            raise WrongInput(f"{provider_id!r} {fault}")
+        # What may be a secret, put in the wrong place, is not shown.
+        if holds_password(url):
+            raise WrongInput("the base URL has a user name or password in it", repair=_IN_ENVIRONMENT)
+        if fault := check_url(url):
+            raise WrongInput(f"the base URL {fault}", repair="give one that begins with https:// or http://")
+        if key_variable is not None and (fault := check_variable(key_variable)):
+            raise WrongInput(f"what was given as the key's variable {fault}", repair=_IN_ENVIRONMENT)
         if not default_model.strip():
             raise WrongInput("a provider needs a default model")
         if temperature is not None and not is_temperature(temperature):

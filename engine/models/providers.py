@@ -48,6 +48,13 @@ TEMPERATURES: Final = (0.0, 2.0)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+_KEY_START = re.compile(
+    r"(?:sk|pk|rk|xai|pplx|nvapi|fw|key|csk|tgp)-\S"
+    r"|(?:sk|pk|rk|gsk|hf|r8|fw|ghp|gho|ghs|github_pat|tgp_v1|xox[abp])_\w{12}|AIza\w{12}|AKIA\w{12}|eyJ\w{12}|Bearer\s"
+)
+_KEY_RUN = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{20}|[A-Za-z0-9]{40}")
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|bearer", re.IGNORECASE)
+
 PathInFile = tuple[str | int, ...]
 
 
@@ -220,9 +227,26 @@ def check_url(url: str) -> str:
     return "" if good else "is not an http(s) URL"
 
 
+def holds_password(url: str) -> bool:
+    """Whether a URL has a user name or password in it."""
+    return "@" in url.partition("://")[2].partition("/")[0]
+
+
 def check_variable(name: str) -> str:
-    """What is wrong with the name of an environment variable; the empty string when nothing is."""
+    """What is wrong with the name of an environment variable; the empty string when nothing is.
+
+    A name that looks like a key is refused: a name is stored and shown, a key never is.
+    """
+    if looks_like_key(name):
+        return "looks like a key, not like the name of an environment variable"
     return "" if _VARIABLE.fullmatch(name) else "is not the name of an environment variable"
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether a text is probably a secret: it begins as keys of known services do, or has a long run of letters and
+    digits that no name has.
+    """
+    return _KEY_START.match(text) is not None or _KEY_RUN.search(text) is not None
 
 
 def is_temperature(value: Any) -> bool:
@@ -267,6 +291,9 @@ class _Format:
 
 _CONFIG: Final = _Format("baseURL", "defaultModel", "customHeaders")
 _OWN: Final = _Format("base_url", "default_model", "headers")
+_OWN_KEYS: Final = frozenset(
+    ("name", "preset", "base_url", "default_model", "api_key_env", "key", "enabled", "headers", "temperature")
+)
 
 
 class _Reader:
@@ -344,7 +371,25 @@ class _Reader:
             field=field_name(path),
             default_model_field=field_name((*path, form.default_model)),
         )
-        return provider if len(self._problems) == before else None
+        if len(self._problems) > before:
+            return None
+        if form is _OWN:
+            self._misnamed_keys(path, entry)
+        return provider
+
+    def _misnamed_keys(self, path: PathInFile, entry: Mapping[str, Any]) -> None:
+        """Report settings that are none, and seem to be meant for the key; the provider is used without them."""
+        for name, value in entry.items():
+            if name in _OWN_KEYS or not _is_text(value):
+                continue
+            if _SECRET_NAME.search(name) or looks_like_key(value):
+                names_variable = value.isupper() and check_variable(value) == ""
+                better = "" if names_variable else "key, or better "
+                self.report(
+                    (*path, name),
+                    "is no setting of a provider, so it is not used",
+                    f"write {better}api_key_env, which names an environment variable",
+                )
 
     def _api_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:
         """The key; an empty one, as a server of one's own may have it, is none."""

@@ -107,6 +107,14 @@ def test_providers_add_list_remove(run: Run, story: Path, monkeypatch: pytest.Mo
     assert run("providers", "remove", "rehearsal").code == 2
 
 
+def test_a_key_given_for_the_name_of_its_variable_is_refused_and_not_shown(run: Run, data: Path) -> None:
+    for wrong in (("--key-env", "sk-very-secret"), ("--base-url", "https://me:very-secret@h/v1")):
+        refused = run("providers", "add", "p", "--preset", "openai", "--model", "m", *wrong)
+        assert refused.code == 2 and "environment variable" in refused.err
+        assert "very-secret" not in refused.err and refused.err.count("\n") == 1
+    assert [item["id"] for item in run("providers", "list", "--json").document] == ["rehearsal"]
+
+
 def test_keys_of_the_data_folder_are_not_shown(run: Run, data: Path, story: Path) -> None:
     provider = {"id": "p", "name": "P", "baseURL": "https://h/v1", "apiKey": "sk-very-secret", "defaultModel": "m"}
     bad = {**provider, "id": "bad", "baseURL": "sk-very-secret"}

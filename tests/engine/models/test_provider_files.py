@@ -119,12 +119,47 @@ def test_removing_the_default_makes_the_first_one_left_the_default(files: Provid
         ("a", {"default_model": " "}),
         ("a", {"key_variable": "two words"}),
         ("a", {"temperature": 3.0}),
+        ("a", {"key_variable": ""}),
+        ("a", {"key_variable": "1KEY"}),
     ],
 )
 def test_what_is_not_acceptable_writes_nothing(files: ProviderFiles, provider_id: str, values: dict[str, str]) -> None:
     with pytest.raises(WrongInput):
         files.add(provider_id, **{"base_url": "http://h/v1", "default_model": "m", **values})  # type: ignore[arg-type]
     assert not files.own.exists()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"key_variable": "sk-verysecret"},
+        {"key_variable": "sk-ant-api03-verysecret"},
+        {"key_variable": "gsk_verysecret1234"},
+        {"key_variable": "hf_verysecretverysecret"},
+        {"key_variable": "AIzaverysecretverysecret"},
+        {"key_variable": "verysecret0123456789abcdef"},
+        {"key_variable": "a-verysecret-key"},
+        {"key_variable": "env:verysecret"},
+        {"base_url": "https://me:verysecret@h/v1"},
+        {"base_url": "https://verysecret@h/v1"},
+        {"base_url": "ftp://me:verysecret@h/v1"},
+        {"base_url": "verysecret"},
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_neither_stored_nor_shown(files: ProviderFiles, values: dict[str, str]) -> None:
+    with pytest.raises(WrongInput) as caught:
+        files.add("a", **{"base_url": "http://h/v1", "default_model": "m", **values})  # type: ignore[arg-type]
+    assert "verysecret" not in str(caught.value)
+    assert not files.own.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["OPENAI_API_KEY", "openai_api_key", "_K", "KEY2", "HF_TOKEN", "hf_token", "MY_COMPANY_OPENAI_PROD_KEY_2024"],
+)
+def test_the_name_of_a_variable_is_taken(files: ProviderFiles, name: str) -> None:
+    files.add("a", base_url="https://h/v1/@me", default_model="m", key_variable=name)
+    assert files.load().find("a").key.variable == name
 
 
 def test_an_id_that_is_taken_is_refused(files: ProviderFiles) -> None:

@@ -169,6 +169,8 @@ def test_the_own_format_is_read_and_keys_come_from_the_environment() -> None:
     ("line", "field"),
     [
         ('api_key_env = "not a name"', "api_key_env"),
+        ('api_key_env = "gsk_aaaaaaaaaaaa1234"', "api_key_env"),
+        ('key = "env:sk-aaaa"', "key"),
         ("key = 5", "key"),
         ('key = "env:not a name"', "key"),
         ('temperature = "hot"', "temperature"),
@@ -284,3 +286,25 @@ def test_whatever_one_entry_holds_the_others_stand(values: dict[str, Any], other
 @given(data=st.binary(max_size=60))
 def test_any_bytes_are_read_without_raising(data: bytes) -> None:
     assert parse_own(OWN, data).all[-1].id == parse_config(CONFIG, data).all[-1].id == "rehearsal"
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (f'api_key = "{KEY}"', "write key, or better api_key_env"),
+        ('token = "abc"', "write key, or better api_key_env"),
+        (f'whatever = "{KEY}"', "write key, or better api_key_env"),
+        ('key_env = "MY_KEY"', "write api_key_env"),
+    ],
+)
+def test_a_setting_that_is_none_and_seems_to_be_the_key_is_reported(line: str, meant: str) -> None:
+    text = TOML + line + "\n"
+    found = parse_own(OWN, text.encode())
+    assert ids(found) == ["openai", "local", "rehearsal"]
+    (problem,) = found.problems
+    assert (problem.field, problem.line) == (f"providers.local.{line.split()[0]}", len(text.splitlines()))
+    assert problem.repair.startswith(meant) and KEY not in str(problem)
+
+
+def test_other_unknown_settings_are_not_reported() -> None:
+    assert parse_own(OWN, (TOML + 'note = "for the night"\nmax_tokens = 4000\n').encode()).problems == ()
