@@ -5,12 +5,12 @@ Source: seed, "Content tiering"; spec, section 4.4, `librarian.analyze`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal
 
 from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
-from engine.agents.instructions import filled
+from engine.agents.instructions import filled, for_tools
 from engine.agents.sections import Lane
 from engine.agents.sources import Sources
 from engine.blocks import BlockSlot, ContextBlock
@@ -70,7 +70,8 @@ def analyze_blocks(given: AgentInput) -> list[ContextBlock]:
             text = sections.full_section(heading, intro, found, lambda item: demote(identity_sheet(item)))
             blocks.append(ContextBlock(block_id, "user", text, order))
     if found := depths["catalog"]:
-        hint = sections.CATALOG_EDIT_HINT
+        proposes = "proposeFragmentChanges" in used_tools(given.enabled_tools, state)
+        hint = sections.CATALOG_EDIT_HINT if proposes else sections.CATALOG_READ_HINT
         text = sections.catalog_section("Fragment Catalog", found, given.enabled_tools, hint)
         blocks.append(ContextBlock("fragment-catalog", "user", text, 390))
     body = [f"Fragment ID: {passage.id}", passage.content] if passage is not None else [NEW_PROSE_PLACEHOLDER]
@@ -158,9 +159,9 @@ def analyze_instructions(given: AgentInput) -> str:
 
     A text of another set that has no such place is used as it is, for whoever wrote it left the procedure out.
     """
-    steps = procedure(given.enabled_tools, given.state)
-    numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return filled(given.instruction("librarian.analyze.system"), {"procedure": numbered})
+    tools = used_tools(given.enabled_tools, given.state)
+    numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(procedure(tools), 1))
+    return filled(for_tools(given.instruction("librarian.analyze.system"), tools), {"procedure": numbered})
 
 
 _REPORT: Final = (
@@ -183,17 +184,38 @@ _FINISH: Final = "Finally, call `finishAnalysis`, once, after everything else."
 _END: Final = "Finally, end with one short line that says the analysis is done."
 
 
-def procedure(enabled_tools: Iterable[str], state: ContextState) -> list[str]:
-    """The steps of an analysis, only those whose tools there are and that the story's settings want."""
-    enabled, settings = frozenset(enabled_tools), state.story.settings
+_ANSWER: Final = (
+    "Answer with what the passage establishes, in short plain lines: its events in order, what has changed for people, "
+    "things and places, the known fragments it mentions or contradicts, and the threads left open."
+)
+
+
+def used_tools(enabled_tools: Iterable[str], state: ContextState) -> tuple[str, ...]:
+    """The enabled tools without those that the story's settings want no use of."""
+    settings = state.story.settings
+    unwanted = {
+        "proposeFragmentChanges": settings.disable_librarian_suggestions,
+        "proposeDirections": settings.disable_librarian_directions,
+    }
+    return tuple(tool for tool in enabled_tools if not unwanted.get(tool))
+
+
+def procedure(tools: Collection[str]) -> list[str]:
+    """The steps of an analysis, only those there are tools for; with none to record anything, an answer."""
     steps = []
-    if "reportAnalysis" in enabled:
+    if "reportAnalysis" in tools:
         steps.append(_REPORT)
-    if "proposeFragmentChanges" in enabled and not settings.disable_librarian_suggestions:
-        steps.append(_PROPOSE.format(read=_READ if sections.READ_TOOL in enabled else ""))
-    if "proposeDirections" in enabled and not settings.disable_librarian_directions:
+    if "proposeFragmentChanges" in tools:
+        steps.append(_PROPOSE.format(read=_READ if sections.READ_TOOL in tools else ""))
+    if "proposeDirections" in tools:
         steps.append(_DIRECT)
-    steps.append(_FINISH if "finishAnalysis" in enabled else _END)
+    recorded = bool(steps)
+    if not recorded:
+        steps.append(_ANSWER)
+    if "finishAnalysis" in tools:
+        steps.append(_FINISH)
+    elif recorded:
+        steps.append(_END)
     return steps
 
 

@@ -41,14 +41,14 @@ def chat_instructions(given: AgentInput) -> str:
     character = given.sources.character
     name = NAMELESS if character is None or is_blank(character.name) else character.name
     keys = ("character-chat.system", "character-chat.instructions")
-    return "\n\n".join(filled(given.instruction(key), {"characterName": name}) for key in keys)
+    return "\n\n".join(filled(given.told(key), {"characterName": name}) for key in keys)
 
 
 def persona_text(given: AgentInput) -> str:
     """Whom the character speaks with, as the character is told; scripts find it as `ctx.personaDescription`."""
     persona = given.sources.persona
     values = {"personaName": persona.name, "personaDescription": persona.description, "prompt": persona.prompt}
-    return filled(given.instruction(f"character-chat.persona.{persona.kind}"), values)
+    return filled(given.told(f"character-chat.persona.{persona.kind}"), values)
 
 
 def _story_context(given: AgentInput) -> str:

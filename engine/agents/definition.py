@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from engine.agents.instructions import DEFAULTS, Instructions
+from engine.agents.instructions import DEFAULTS, Instructions, for_tools
 from engine.agents.sources import NO_SOURCES, Sources
 from engine.blocks import BlockConfig, BlockSlot, ContextBlock
 from engine.context import ContextOptions, ContextState
@@ -45,6 +45,10 @@ class AgentInput:
     writer_config: BlockConfig | None = None
     instruction: Instructions = DEFAULTS
     model: str | None = None
+
+    def told(self, key: str) -> str:
+        """The fixed text of a key as an agent with the enabled tools is told it. Raises `KeyError`."""
+        return for_tools(self.instruction(key), self.enabled_tools)
 
 
 def _whole_story(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:

@@ -21,7 +21,7 @@ _LANES: Final = ("guideline", "character", "knowledge")
 def suggest_blocks(given: AgentInput) -> list[ContextBlock]:
     """What is settled, what is in play, and the last of the prose. Nothing is listed that is not given whole."""
     state = given.state
-    blocks = [ContextBlock("instructions", "system", given.instruction("directions.system"), 100)]
+    blocks = [ContextBlock("instructions", "system", given.told("directions.system"), 100)]
     if tagged := sections.librarian_fragments(given.snapshot):
         blocks.append(ContextBlock("system-fragments", "system", sections.system_section(tagged), 200))
     blocks.append(ContextBlock("story-summary", "user", sections.summary_section(state), 100))

@@ -52,8 +52,8 @@ def standard_blocks(given: AgentInput) -> list[ContextBlock]:
     recent, catalog = sections.recent_lanes(state), sections.catalog_lanes(state)
     system, user = _pinned(state, "system"), _pinned(state, "user")
     blocks = [
-        ContextBlock("instructions", "system", given.instruction("generation.system"), 100),
-        ContextBlock("tools", "system", given.instruction("generation.tools-suffix"), 200),
+        ContextBlock("instructions", "system", given.told("generation.system"), 100),
+        ContextBlock("tools", "system", given.told("generation.tools-suffix"), 200),
     ]
     if system:
         text = sections.full_section("System Fragments", sections.FULL_INTRO, system)
@@ -88,8 +88,8 @@ def brief_blocks(given: AgentInput) -> list[ContextBlock]:
     brief = given.sources.brief
     brief = BRIEF_PLACEHOLDER if brief is None else unlabelled(brief)
     return [
-        ContextBlock("instructions", "system", given.instruction("generation.writer-brief.system"), 100),
-        ContextBlock("tools", "system", given.instruction("generation.writer-brief.tools-suffix"), 200),
+        ContextBlock("instructions", "system", given.told("generation.writer-brief.system"), 100),
+        ContextBlock("tools", "system", given.told("generation.writer-brief.tools-suffix"), 200),
         _prose(given.state, 100),
         ContextBlock("writing-brief", "user", join_parts("## Writing Brief", brief), 200),
     ]
@@ -120,7 +120,7 @@ def prewriter_blocks(given: AgentInput) -> list[ContextBlock]:
     They are ordinary blocks, so overrides of them hold in a run as they do in a preview (spec, bug 24). Without the
     writer's config, placeholders stand for what is made of it.
     """
-    blocks = [ContextBlock("instructions", "system", given.instruction("generation.prewriter.system"), 100)]
+    blocks = [ContextBlock("instructions", "system", given.told("generation.prewriter.system"), 100)]
     if given.writer_config is None:
         return [
             *blocks,
@@ -128,10 +128,10 @@ def prewriter_blocks(given: AgentInput) -> list[ContextBlock]:
             ContextBlock("planning-request", "user", REQUEST_PLACEHOLDER, 200),
         ]
     length = given.state.story.settings.prewriter_reasoning
-    text = given.instruction(f"generation.prewriter.reasoning-{length}")
+    text = given.told(f"generation.prewriter.reasoning-{length}")
     blocks.append(ContextBlock("reasoning-length", "system", text, 110))
     if _may_ask(given):
-        text = given.instruction("generation.prewriter.clarify")
+        text = given.told("generation.prewriter.clarify")
         blocks.append(ContextBlock("clarify-instructions", "system", text, 150))
     text = join_parts("## Full Story Context", _writers_context(given, given.writer_config))
     blocks.append(ContextBlock("full-context", "user", text, 100))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from engine.agents.instructions import DEFAULTS, Instructions, instruction_keys
+from engine.agents.instructions import DEFAULTS, Instructions, instruction_keys, stray_marker
 from engine.disk import FolderCache, json_line, parse_json
 from engine.errors import InvalidFile, Problem
 
@@ -82,6 +82,16 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
             "use one of the keys there are",
         )
         for key in unknown
+    ) + tuple(
+        Problem(
+            f"{marker} belongs to no whole condition, so it is sent as it stands",
+            file,
+            f"instructions.{key}",
+            line(("instructions", key)),
+            "write <!-- if: TOOL -->…<!-- else -->…<!-- end -->",
+        )
+        for key, text in texts.items()
+        if (marker := stray_marker(text)) is not None
     )
     return InstructionSet(file, raw["name"], raw["modelMatch"], int(priority), texts), problems
 

@@ -1,17 +1,33 @@
-"""The fixed texts of the agents, one Markdown file a key (spec, section 11, for the keys)."""
+"""The fixed texts of the agents, one Markdown file a key (spec, section 11, for the keys).
+
+What only an agent with certain tools is to be told stands between markers, in our own texts and in those of other sets:
+
+    <!-- if: readFragments findFragments -->any of these tools<!-- else -->none of them<!-- end -->
+
+`any` stands for every tool there is; the other part may be left out, and conditions may stand inside each other.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from engine.errors import Problem
 
 # A plain folder: the resource machinery would cost a first compile more than reading its texts.
 _FOLDER = Path(__file__).with_name("instructions")
+
+ANY_TOOL: Final = "any"
+_ELSE: Final = "<!-- else -->"
+_MARKER: Final = re.compile(r"<!-- (?:if: [^<>]*|else|end) -->")
+_CONDITION: Final = re.compile(
+    r"<!-- if: (?P<tools>\w+(?: \w+)*) -->(?P<text>(?:(?!<!-- if: ).)*?)<!-- end -->", re.DOTALL
+)
+"""A condition with no other inside."""
 
 
 @cache
@@ -45,6 +61,34 @@ class Instructions:
 
 
 DEFAULTS = Instructions()
+
+
+def for_tools(text: str, tools: Collection[str]) -> str:
+    """`text` as an agent with these tools is told it: its conditions resolved, and no paragraph left empty.
+
+    A marker that belongs to no whole condition stays as it is (see `stray_marker`).
+    """
+    if "<!-- if: " not in text:
+        return text
+
+    def chosen(match: re.Match[str]) -> str:
+        there = any(tool in tools or (tool == ANY_TOOL and tools) for tool in match["tools"].split())
+        text, _, otherwise = match["text"].partition(_ELSE)
+        return text if there else otherwise
+
+    found = 1
+    while found:
+        text, found = _CONDITION.subn(chosen, text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+
+
+def stray_marker(text: str) -> str | None:
+    """The first marker in `text` that belongs to no whole condition; None when there is none."""
+    found = 1
+    while found:
+        text, found = _CONDITION.subn(lambda match: match["text"].replace(_ELSE, "", 1), text)
+    marker = _MARKER.search(text)
+    return marker[0] if marker is not None else None
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:

@@ -41,7 +41,7 @@ NOTHING: Final = "(none)"
 def chat_blocks(given: AgentInput) -> list[ContextBlock]:
     """What one needs to talk about the whole story: an overview of the prose, and a row for every fragment."""
     state = given.state
-    blocks = [ContextBlock("instructions", "system", given.instruction("librarian.chat.system"), 100)]
+    blocks = [ContextBlock("instructions", "system", given.told("librarian.chat.system"), 100)]
     if tagged := sections.librarian_fragments(given.snapshot):
         blocks.append(ContextBlock("system-fragments", "system", sections.system_section(tagged), 200))
     blocks.append(ContextBlock("story-info", "user", sections.story_info(state, summary=True), 100))
@@ -99,7 +99,7 @@ def optimize_blocks(given: AgentInput) -> list[ContextBlock]:
 def _editing_blocks(given: AgentInput, key: str, pinned: tuple[str, ...]) -> list[ContextBlock]:
     state = given.state
     blocks = [
-        ContextBlock("instructions", "system", given.instruction(key), 100),
+        ContextBlock("instructions", "system", given.told(key), 100),
         ContextBlock("story-info", "user", sections.story_info(state, summary=True), 100),
     ]
     if state.prose_fragments:
@@ -157,7 +157,7 @@ def _editing_slots(unpinned: str) -> tuple[BlockSlot, ...]:
 def transform_blocks(given: AgentInput) -> list[ContextBlock]:
     """The operation, the story so far, and the span with what surrounds it; in a preview, what will stand there."""
     selection = given.sources.selection
-    blocks = [ContextBlock("instructions", "system", given.instruction("librarian.prose-transform.system"), 100)]
+    blocks = [ContextBlock("instructions", "system", given.told("librarian.prose-transform.system"), 100)]
     operation: str = OPERATION_PLACEHOLDER if selection is None else selection.operation
     guidance = GUIDANCE_PLACEHOLDER if selection is None else _given(selection.guidance)
     text = join_parts("## Operation", operation, "### Guidance", guidance)

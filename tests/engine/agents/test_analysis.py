@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.agents import Sources, agent
-from engine.agents.analysis import NEW_PROSE_PLACEHOLDER, by_depth, procedure
+from engine.agents.analysis import NEW_PROSE_PLACEHOLDER, by_depth, procedure, used_tools
 from engine.agents.instructions import Instructions
 from engine.agents.sources import Signal
 from tests.engine.agents.making import blocks_of, input_of, shape
@@ -128,18 +128,28 @@ def test_the_procedure_names_only_tools_there_are_and_closes_up(story: StoryBuil
     text = blocks_of(story, ANALYZE, without=off)["instructions"].content
     assert not any(f"`{tool}`" in text for tool in off)
     numbered = [line for line in text.split("\n") if line[:1].isdigit()]
-    assert [line.split(".")[0] for line in numbered] == [str(n + 1) for n in range(sum(kept[:3]) + 1)]
-    assert numbered[-1].split(". ", 1)[1].startswith("Finally")
+    recorded, finished = sum(kept[:3]), kept[3]
+    steps = recorded + 1 if recorded else 1 + finished
+    assert [line.split(".")[0] for line in numbered] == [str(n + 1) for n in range(steps)]
+    assert numbered[-1].split(". ", 1)[1].startswith("Finally") == bool(recorded or finished)
+    assert ("all you find goes into your tool calls" in text) == bool(recorded)
+    assert ("1. Answer with what the passage establishes" in text) != bool(recorded)
 
 
 def test_the_storys_settings_take_steps_away(story: StoryBuilder) -> None:
     def steps(**flags: Any) -> str:
         story.meta(flags)
-        return "\n".join(procedure(TOOLS, input_of(story, agent(ANALYZE)).state))
+        return "\n".join(procedure(used_tools(TOOLS, input_of(story, agent(ANALYZE)).state)))
 
     assert "proposeDirections" in steps() and "proposeFragmentChanges" in steps()
     assert "proposeDirections" not in steps(disableLibrarianDirections=True)
     assert "proposeFragmentChanges" not in steps(disableLibrarianSuggestions=True)
+
+
+def test_an_analysis_whose_last_tool_the_settings_want_no_use_of_is_an_answer(story: StoryBuilder) -> None:
+    story.meta({"disableLibrarianDirections": True})
+    text = blocks_of(story, ANALYZE, without=("reportAnalysis", "proposeFragmentChanges"))["instructions"].content
+    assert "tool calls" not in text and "1. Answer with what the passage establishes" in text
 
 
 def test_a_text_of_another_set_has_the_procedure_where_it_says_so(story: StoryBuilder) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.agents.instruction_sets import InstructionSets, parse_set
-from engine.agents.instructions import DEFAULTS, Instructions, instruction
+from engine.agents.instructions import DEFAULTS, Instructions, for_tools, instruction
 from engine.errors import InvalidFile
 from engine.workspace import Workspace
 
@@ -146,3 +146,39 @@ def test_an_endless_pattern_is_stopped_and_told(quay: Workspace, data: Path) -> 
     assert len(told) == 2
     assert str(file) in told[0]
     assert any("odd.json" in str(problem) for problem in quay.doctor())
+
+
+def test_a_text_of_a_set_has_conditions_too(tmp_path: Path) -> None:
+    text = "Write.<!-- if: findFragments --> Search with `findFragments`.<!-- else --> Search nothing.<!-- end -->"
+    found, problems = parse_set(*_set_of(tmp_path, {SUFFIX: text}))
+    assert not problems
+    assert for_tools(found.texts[SUFFIX], ("findFragments",)) == "Write. Search with `findFragments`."
+    assert for_tools(found.texts[SUFFIX], ("readFragments",)) == "Write. Search nothing."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a <!-- if: any -->b",
+        "a<!-- end --> b",
+        "a <!-- else --> b",
+        "<!-- if: x, y -->a<!-- end -->",
+        "<!-- if: x -->a<!-- else -->b<!-- else -->c<!-- end -->",
+    ],
+)
+def test_a_marker_of_no_whole_condition_is_reported_and_sent_as_it_stands(tmp_path: Path, text: str) -> None:
+    _, (problem,) = parse_set(*_set_of(tmp_path, {SYSTEM: "Fine.", SUFFIX: text}))
+    assert "belongs to no whole condition" in problem.message
+    assert (problem.field, problem.line) == (f"instructions.{SUFFIX}", 6)
+    assert "<!-- " in for_tools(text, ("x",)) or "<!-- " in for_tools(text, ())
+
+
+def test_other_comments_are_text(tmp_path: Path) -> None:
+    _, problems = parse_set(*_set_of(tmp_path, {SYSTEM: "<!-- note -->"}))
+    assert not problems
+    assert for_tools("<!-- note -->", ()) == "<!-- note -->"
+
+
+def _set_of(folder: Path, texts: dict[str, str]) -> tuple[Path, bytes]:
+    file = write(folder, "own", modelMatch="m", instructions=texts)
+    return file, file.read_bytes()
