@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from engine import disk
 from engine.agents import WRITER, AgentDefinition, Sources, agent, agents, checked_role, instruction_sets
-from engine.agents.instruction_sets import InstructionSets
+from engine.agents.instruction_sets import InstructionSets, Match
 from engine.agents.sources import NO_SOURCES
 from engine.agents.tools import describe
 from engine.blocks.apply import ScriptResult
@@ -601,7 +601,7 @@ class Workspace:
         providers = self.model_providers()
         folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
         found = [finding for folder in folders for finding in examine(folder, providers)]
-        sets = [Finding.of(problem) for problem in self._instructions.problems()]
+        sets = [Finding.of(problem) for problem in self._instructions.problems(self._models_of(folders))]
         if story_id is not None:
             return [*found, *sets]
         return [*provider_findings(providers), *sets, *found, *missing_meta(self.data)]
@@ -747,15 +747,23 @@ class Workspace:
             self._models[story_id, agent_name] = (now, model)
         return model
 
-    def _match(self, pattern: str, flags: str, model: str) -> bool:
+    def _models_of(self, folders: Iterable[StoryFolder]) -> set[str]:
+        """The models that the agents of these stories resolve to; none where no model has instructions of its own."""
+        found: set[str] = set()
+        if self._instructions.are_there():
+            for folder in folders:
+                with suppress(StonehandError):  # a story that can't be read names none
+                    found |= {model for item in agents() if (model := self.resolve(folder.id, item.name).model)}
+        return found
+
+    def _match(self, pattern: str, flags: str, model: str) -> Match:
         """Match a model's id in the script sandbox: as JavaScript means the pattern, and for a bounded time."""
         given = {"pattern": pattern, "flags": flags, "model": model}
         fields = {name: [disk.compact_json(text)] for name, text in given.items()}
         limits = replace(PREVIEW_LIMITS, seconds=MATCH_SECONDS)
         outcome = self.scripts.evaluate(MATCH, fields, {}, limits)
-        if outcome.kind != "ok":
-            raise ValueError(outcome.describe())
-        return outcome.text == "yes"
+        fault = "" if outcome.kind == "ok" else outcome.describe()
+        return Match(outcome.kind == "ok" and outcome.text == "yes", outcome.milliseconds / 1000, fault)
 
     async def _record(self, run: Run, stream: concurrent.futures.Future[RunView]) -> None:
         end = asyncio.wrap_future(stream)

@@ -71,6 +71,10 @@ def told(error: Exception) -> int:
     return FAILED
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _crashed(error: Exception) -> str:
     """Write down where the program failed; returns what to tell the person."""
     import traceback
@@ -81,7 +85,7 @@ def _crashed(error: Exception) -> str:
     details = f"details in {log}"
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=_private) as file:
             file.write("".join(traceback.format_exception(error)) + "\n")
     except OSError as reason:
         details = f"no details: {log} can't be written ({reason.strerror})"

@@ -4,7 +4,8 @@ A set names a model, or a pattern of models, and has texts for some keys. The se
 order of their priority, the lowest number first, key by key; what none of them has is our own text.
 
 A pattern is JavaScript's, and may be one that takes for ever. So it is not matched here: whoever reads the sets passes
-a `Matcher` that can be stopped, which in a workspace is the script sandbox with its limits.
+a `Matcher` that can be stopped, which in a workspace is the script sandbox with its limits. All patterns of one model
+share `MATCHING_SECONDS`.
 
 Source: spec, section 11.
 """
@@ -25,26 +26,38 @@ from engine.errors import InvalidFile, Problem
 FOLDER: Final = "instruction-sets"
 DEFAULT_PRIORITY: Final = 100
 
-Matcher = Callable[[str, str, str], bool]
-"""(pattern, flags, model) to whether it matches. Raises `ValueError` saying why it can't be told."""
+MATCHING_SECONDS: Final = 1.0
+"""The time that the patterns of all sets have together for one model; the sets left then are skipped."""
 
-_PATTERN: Final = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Whether a pattern fits, the seconds it took to tell, and why it can't be told (empty when it can)."""
+
+    fits: bool
+    seconds: float = 0.0
+    fault: str = ""
+
+
+Matcher = Callable[[str, str, str], Match]
+"""(pattern, flags, model) to what came of matching them."""
+
+_PATTERN: Final = re.compile(r"/(.+)/([A-Za-z]*)", re.DOTALL)
+_FLAGS: Final = "dgimsuvy"
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """One file. `model` is an exact id, or `/pattern/flags`; `texts` the texts by key."""
+    """One file. `model` is an exact id, or `/pattern/flags`; `texts` the texts by key; `pattern` the pattern and its
+    flags, None where there is none or its flags are no flags.
+    """
 
     file: Path
     name: str
     model: str
     priority: int
     texts: Mapping[str, str]
-
-    def matches(self, model: str, matcher: Matcher) -> bool:
-        """Whether the set is for this model. Raises what `matcher` raises."""
-        pattern = _PATTERN.fullmatch(self.model)
-        return self.model == model if pattern is None else matcher(pattern[1], pattern[2], model)
+    pattern: tuple[str, str] | None = None
 
 
 def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, ...]]:
@@ -93,21 +106,53 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
         for key, text in texts.items()
         if (marker := stray_marker(text)) is not None
     )
-    return InstructionSet(file, raw["name"], raw["modelMatch"], int(priority), texts), problems
+    pattern: tuple[str, str] | None = None
+    if (found := _PATTERN.fullmatch(raw["modelMatch"])) is not None:
+        if _are_flags(found[2]):
+            pattern = (found[1], found[2])
+        else:
+            # A model may be called /models/Llama: it still is by its exact id.
+            wrong_flags = Problem(
+                f"{found[2]} are no flags of a pattern, so the set is only for a model of exactly this name",
+                file,
+                "modelMatch",
+                line(("modelMatch",)),
+                f"use flags out of {', '.join(_FLAGS)}, each once",
+            )
+            problems = (wrong_flags, *problems)
+    return InstructionSet(file, raw["name"], raw["modelMatch"], int(priority), texts, pattern), problems
+
+
+def _are_flags(flags: str) -> bool:
+    """Whether JavaScript takes these as the flags of a regular expression."""
+    return set(flags) <= set(_FLAGS) and len(set(flags)) == len(flags) and not {"u", "v"} <= set(flags)
 
 
 def resolve(sets: Iterable[InstructionSet], model: str, matcher: Matcher) -> Instructions:
-    """The texts for a model; a set whose pattern can't be matched is left out and reported."""
+    """The texts for a model; a set whose pattern can't be matched, or not in time, is left out and reported."""
     texts: dict[str, str] = {}
     problems: list[Problem] = []
+    left = MATCHING_SECONDS
+
+    def skip(found: InstructionSet, why: str, repair: str) -> None:
+        problems.append(
+            Problem(f"{why}, so the set {found.name!r} was skipped", found.file, "modelMatch", None, repair)
+        )
+
     for found in sorted(sets, key=lambda item: item.priority):
-        try:
-            if not found.matches(model, matcher):
+        if found.model != model:
+            if found.pattern is None:
                 continue
-        except ValueError as error:
-            message = f"the pattern can't be matched, so the set was skipped: {error}"
-            problems.append(Problem(message, found.file, "modelMatch", repair="write a simpler one, or an exact id"))
-            continue
+            if left <= 0:
+                why = f"the pattern was not tried: those before it took {MATCHING_SECONDS:g} s together"
+                skip(found, why, "write simpler patterns, or exact ids")
+                continue
+            match = matcher(*found.pattern, model)
+            left -= match.seconds
+            if match.fault:
+                skip(found, f"the pattern can't be matched ({match.fault})", "write a simpler one, or an exact id")
+            if match.fault or not match.fits:
+                continue
         for key, text in found.texts.items():
             texts.setdefault(key, text)
     return Instructions(texts, tuple(problems)) if texts or problems else DEFAULTS
@@ -143,6 +188,7 @@ class InstructionSets:
                 self._known[model] = Instructions(found.texts, problems) if problems else found
             return self._known[model]
 
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the sets, patterns that can't be matched among it."""
-        return self.for_model("").problems
+    def problems(self, models: Iterable[str] = ()) -> tuple[Problem, ...]:
+        """What is wrong with the sets, patterns that can't be matched with any of these models among it."""
+        found = (problem for model in ("", *sorted(models)) for problem in self.for_model(model).problems)
+        return tuple(dict.fromkeys(found))

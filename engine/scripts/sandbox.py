@@ -58,6 +58,10 @@ def available() -> str | None:
     return None
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _guest_file() -> Path:
     spec = importlib.util.find_spec("quickjs_rs")  # found, not imported
     return Path(spec.origin if spec and spec.origin else "").with_name("_guest.wasm")
@@ -226,7 +230,7 @@ class ScriptEngine:
         for file in (self._crash_log, os.devnull):
             if file is not None:
                 with suppress(OSError):
-                    faulthandler.enable(open(file, "a"))  # noqa: SIM115 - written to in a crash, so never closed
+                    faulthandler.enable(open(file, "a", opener=_private))  # noqa: SIM115 - written to in a crash, so never closed
                     return
 
     def _host_call(self, _name: int, _length: int, _this: int, count: int, arguments: int) -> int:

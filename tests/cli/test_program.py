@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -138,6 +140,8 @@ def test_a_fault_of_the_program_is_one_line_and_a_crash_log(
     assert (done.code, done.out) == (1, b"")
     assert done.err == f"stonehand: RuntimeError: two␊lines — this is a bug; details in {log}\n"
     assert 'raise RuntimeError("two\\nlines")' in log.read_text(encoding="utf-8")
+    if os.name == "posix":
+        assert stat.S_IMODE(log.stat().st_mode) == 0o600, "it may quote what a story says"
 
 
 def test_version_and_help(run: Run) -> None:

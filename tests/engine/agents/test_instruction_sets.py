@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.agents.instruction_sets import InstructionSets, parse_set
+from engine.agents.instruction_sets import MATCHING_SECONDS, InstructionSets, Match, parse_set
 from engine.agents.instructions import DEFAULTS, Instructions, for_tools, instruction
 from engine.errors import InvalidFile
 from engine.workspace import Workspace
@@ -18,11 +18,11 @@ from engine.workspace import Workspace
 SYSTEM, SUFFIX = "generation.system", "generation.tools-suffix"
 
 
-def python_matcher(pattern: str, flags: str, model: str) -> bool:
+def python_matcher(pattern: str, flags: str, model: str) -> Match:
     try:
-        return re.search(pattern, model, re.IGNORECASE if "i" in flags else 0) is not None
+        return Match(re.search(pattern, model, re.IGNORECASE if "i" in flags else 0) is not None)
     except re.error as error:
-        raise ValueError(str(error)) from None
+        return Match(False, 0.0, str(error))
 
 
 def write(folder: Path, stem: str, **values: Any) -> Path:
@@ -57,12 +57,42 @@ def test_without_sets_or_without_a_model_the_texts_are_our_own(tmp_path: Path) -
         ("/^GPT/", "gpt-4", False),
         ("/a/b/", "a/b", True),
         ("/home", "/home", True),
+        ("/a/ii", "/a/ii", True),
+        ("/a/Q", "a", False),
+        ("/models/Llama", "/models/Llama", True),
         ("//", "//", True),
     ],
 )
 def test_a_model_is_named_or_matched(tmp_path: Path, match: str, model: str, fits: bool) -> None:
     write(tmp_path, "one", modelMatch=match, instructions={SYSTEM: "Mine."})
     assert (texts(tmp_path, model)(SYSTEM) == "Mine.") is fits
+
+
+@pytest.mark.parametrize("flags", ["Q", "gg", "uv", "ix"])
+def test_flags_that_are_none_are_told_with_their_line(tmp_path: Path, flags: str) -> None:
+    file = write(tmp_path, "odd", modelMatch=f"/x/{flags}", instructions={SYSTEM: "Mine."})
+    found = texts(tmp_path, "x")
+    assert found(SYSTEM) == instruction(SYSTEM)
+    (problem,) = found.problems
+    assert (problem.file, problem.field, problem.line) == (file, "modelMatch", 3)
+    assert problem.message.startswith(f"{flags} are no flags of a pattern")
+
+
+def test_all_patterns_of_a_model_share_their_time(tmp_path: Path) -> None:
+    for number in range(6):
+        write(tmp_path, f"set-{number}", modelMatch="/./", instructions={SYSTEM: str(number)}, priority=6 - number)
+    write(tmp_path, "exact", modelMatch="m", instructions={SUFFIX: "Exact."}, priority=99)
+    asked: list[str] = []
+
+    def slow(pattern: str, flags: str, model: str) -> Match:
+        asked.append(model)
+        return Match(False, MATCHING_SECONDS / 2, "stopped")
+
+    found = InstructionSets(tmp_path, slow).for_model("m")
+    assert asked == ["m", "m"]
+    assert found(SUFFIX) == "Exact.", "an exact id needs no time"
+    assert [problem.message.split(":")[0] for problem in found.problems[2:]] == ["the pattern was not tried"] * 4
+    assert [problem.file.stem for problem in found.problems if problem.file] == [f"set-{n}" for n in (5, 4, 3, 2, 1, 0)]
 
 
 def test_the_lowest_number_first_and_key_by_key(tmp_path: Path) -> None:
@@ -182,3 +212,17 @@ def test_other_comments_are_text(tmp_path: Path) -> None:
 def _set_of(folder: Path, texts: dict[str, str]) -> tuple[Path, bytes]:
     file = write(folder, "own", modelMatch="m", instructions=texts)
     return file, file.read_bytes()
+
+
+def test_the_doctor_of_a_story_tries_the_patterns_with_its_models(quay: Workspace, data: Path) -> None:
+    model = "a" * 60 + "b"
+    provider = {"id": "p", "name": "P", "baseURL": "http://h/v1", "apiKey": "", "defaultModel": model}
+    (data / "config.json").write_text(json.dumps({"providers": [provider], "defaultProviderId": "p"}), "utf-8")
+    for number in range(8):
+        write(data / "instruction-sets", f"slow-{number}", modelMatch=r"/^(a+)+$/", instructions={SYSTEM: "Never."})
+    write(data / "instruction-sets", "odd", modelMatch="/x/Q", instructions={SYSTEM: "Never."}, priority=1)
+    found = [str(problem) for problem in quay.doctor("the-quay")]
+    assert "odd.json" in found[0]
+    assert any("slow-0.json" in line and "can't be matched" in line for line in found)
+    assert any("slow-7.json" in line and "was not tried" in line for line in found)
+    assert set(map(str, quay.doctor())) == set(found)

@@ -2,6 +2,8 @@
 
 import importlib.metadata
 import importlib.util
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,16 @@ def test_a_stack_overflow_leaves_the_process_alive(again: str) -> None:
         "print(engine.evaluate('return 1 + \"\"', {}, {}).text)\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "stack\n1\n", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_the_crash_log_is_the_users_own(tmp_path: Path) -> None:
+    log = tmp_path / "crash.log"
+    done = run_python(
+        "import faulthandler; faulthandler.disable()\n"
+        f"from engine.scripts import ScriptEngine; print(ScriptEngine({str(log)!r}).warm())"
+    )
+    assert (done.stdout, stat.S_IMODE(log.stat().st_mode)) == ("None\n", 0o600)
 
 
 def test_an_engine_left_running_does_not_keep_the_process(tmp_path: Path) -> None:
