@@ -197,7 +197,7 @@ def passage(tokens: int) -> str:
 
 def streaming(bench: Bench) -> Iterable[Measurement]:
     """A stream of 200 tokens a second: bytes against its text, processor time, and how soon a key is answered."""
-    tokens = 800 if bench.quick else 3_000
+    tokens = 400 if bench.quick else 3_000
     data = bench.copy(bench.data(bench.sizes[0]))
     argv = [sys.executable, "-m", "tests.bench.child", "stream", str(data), str(TOKENS_PER_SECOND), str(tokens)]
     seconds = bench.seconds(8.0)
