@@ -600,7 +600,7 @@ class Workspace:
 
         providers = self.model_providers()
         folders = list_stories(self.data) if story_id is None else [self.story(story_id)]
-        found = [finding for folder in folders for finding in examine(folder, providers)]
+        found = [finding for folder in folders for finding in examine(folder, providers, self._check_script)]
         sets = [Finding.of(problem) for problem in self._instructions.problems(self._models_of(folders))]
         if story_id is not None:
             return [*found, *sets]
@@ -746,6 +746,9 @@ class Workspace:
         with self._lock:
             self._models[story_id, agent_name] = (now, model)
         return model
+
+    def _check_script(self, body: str) -> Outcome:
+        return self.scripts.check(body)
 
     def _models_of(self, folders: Iterable[StoryFolder]) -> set[str]:
         """The models that the agents of these stories resolve to; none where no model has instructions of its own."""

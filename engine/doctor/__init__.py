@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from engine.doctor.branches import index_findings, layout_findings
 from engine.doctor.chain import association_findings, chain_findings
-from engine.doctor.configs import config_findings
+from engine.doctor.configs import Check, config_findings
 from engine.doctor.finding import Finding, Kind, Repair
 from engine.doctor.fragments import fragment_files, reference_findings, tag_findings, with_repair
 from engine.doctor.leftovers import leftover_findings
@@ -24,10 +24,11 @@ from engine.story import StoryFolder
 __all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "provider_findings", "repair"]
 
 
-def examine(folder: StoryFolder, providers: Providers | None = None) -> list[Finding]:
+def examine(folder: StoryFolder, providers: Providers | None = None, check: Check | None = None) -> list[Finding]:
     """What is wrong with one story, in all its branches; each fault is told once.
 
-    Without `providers` nothing is said of those that the story names.
+    Without `providers` nothing is said of those that the story names, without `check` nothing of whether its scripts
+    compile.
     """
     story = folder.path
     found: list[Finding] = []
@@ -50,7 +51,7 @@ def examine(folder: StoryFolder, providers: Providers | None = None) -> list[Fin
             snapshot = folder.snapshot(branch_id)
         except StonehandError as error:
             found.append(Finding.of(error.problem))
-            found += config_findings(root, None)
+            found += config_findings(root, None, check)
             found += log_findings(root)
             continue
         told = {*branches.problems}
@@ -59,7 +60,7 @@ def examine(folder: StoryFolder, providers: Providers | None = None) -> list[Fin
         found += association_findings(root, files)
         found += tag_findings(snapshot, root)
         found += reference_findings(snapshot, root, files)
-        found += config_findings(root, snapshot)
+        found += config_findings(root, snapshot, check)
         found += log_findings(root)
     with suppress(StonehandError):  # told with the snapshot
         meta = folder.meta()

@@ -15,6 +15,7 @@ from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, map
 from engine.doctor.tags import lost_tags
 from engine.errors import Problem, StonehandError
 from engine.prompt import block_ids
+from engine.scripts import Outcome
 from engine.story import StorySnapshot
 from engine.story.ids import new_block_id
 from engine.text import slug
@@ -23,8 +24,14 @@ FOLDER: Final = "agent-blocks"
 _MARKER: Final = re.compile(r"^\[@block=", re.MULTILINE)
 
 
-def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Finding]:
-    """What is wrong with the block configs of one branch; without a snapshot only what the files alone can tell."""
+Check = Callable[[str], Outcome]
+"""A script to whether it compiles (`engine.scripts.ScriptEngine.check`)."""
+
+
+def config_findings(root: Path, snapshot: StorySnapshot | None, check: Check | None = None) -> Iterator[Finding]:
+    """What is wrong with the block configs of one branch; without a snapshot only what the files alone can tell, and
+    without `check` nothing of scripts.
+    """
     definitions = {definition.name: definition for definition in agents()}
     for file in sorted((root / FOLDER).glob("*.json")):
         try:
@@ -61,6 +68,8 @@ def config_findings(root: Path, snapshot: StorySnapshot | None) -> Iterator[Find
             known = block_ids(definition, snapshot)
         yield from _names(source, config, known)
         yield from _texts(source, config, known)
+        if check is not None:
+            yield from _scripts(source, config, check)
         if known:
             yield from _overrides(source, config, known)
             yield from _order(source, config, known)
@@ -255,6 +264,19 @@ def _order(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
                 place,
                 "take it out here",
                 source.repair(Kind.BLOCK_ORDER, f"leave only the last place of {block_id}", _last_place(block_id)),
+            )
+
+
+def _scripts(source: JsonSource, config: BlockConfig, check: Check) -> Iterator[Finding]:
+    for index, block in enumerate(config.customBlocks):
+        if block.type != "script":
+            continue
+        outcome = check(block.content)
+        if outcome.kind in ("syntax", "too_long"):
+            yield source.found(
+                f"the script of {block.id} can't run: {outcome.describe()}",
+                ("customBlocks", index, "content"),
+                "mend it in the editor, which shows where",
             )
 
 

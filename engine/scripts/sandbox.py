@@ -128,6 +128,11 @@ class ScriptEngine:
             evaluation.cancel()
             raise
 
+    def check(self, body: str, limits: Limits = PREVIEW_LIMITS) -> Outcome:
+        """Compile a script and run nothing of it: of kind `ok`, or what stands in the way, with its line."""
+        # The whole body is compiled before its first statement runs, which is this one.
+        return self.evaluate(f"return '';{body}", {}, {}, limits)
+
     async def run(self, body: str, fields: Fields, functions: Functions, limits: Limits = PREVIEW_LIMITS) -> Outcome:
         """`evaluate` for an event loop; cancelling the task stops this evaluation and no other."""
         import asyncio

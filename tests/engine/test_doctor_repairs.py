@@ -712,3 +712,13 @@ def test_a_lost_section_does_not_come_to_show_a_character(story: Path, data: Pat
     change(story / CHAIN, lambda value: value["entries"].append(entry))
     mend(examine(StoryFolder(story)), data, tmp_path / "b")
     assert [item["active"] for item in read(story / CHAIN)["entries"]] == ["pr-aaaa00", "pr-aaaa01"]
+
+
+def test_a_script_that_does_not_compile_is_found_and_none_is_run(workspace: Workspace, story: Path) -> None:
+    bodies = ["return ctx.nothing.here", "for (;;) {}", "const a = 1;\nreturn (a;", "return await 1"]
+    blocks = [custom_block(f"cb-aaa{n}", body, type="script", name=f"s{n}") for n, body in enumerate(bodies)]
+    config(customBlocks=[*blocks, custom_block("cb-bbbb", "return (", name="text")])(story)
+    (finding,) = workspace.doctor("the-quay")
+    assert (finding.field, finding.offered) == ("customBlocks[2].content", None)
+    assert finding.message.startswith("the script of cb-aaa2 can't run: SyntaxError")
+    assert "line 2" in finding.message
