@@ -131,12 +131,12 @@ async def test_toggle(editor: Open) -> None:
 async def test_content_modes(editor: Open) -> None:
     async with editor() as ed:
         await ed.goto("story-info")
-        assert ed.shows("Your text: none.")
+        await ed.until(lambda: ed.shows("Your text: none."))
         default = ed.inspector.row.default if ed.inspector.row else None
         assert default
         await ed.press("b")
         await ed.until(lambda: ed.inspector.typing, "the focus in the text")
-        assert ed.shows("your text, before the default") and ed.shows("[before]")
+        await ed.until(lambda: ed.shows("your text, before the default") and ed.shows("[before]"))
         await ed.type("Low water at six.")
         await ed.press("escape")
         assert ed.focus == "blocks"
