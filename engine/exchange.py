@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from engine import disk
-from engine.agents import agent, agents
+from engine.agents import AgentDefinition, AgentInput, agent, agents
 from engine.agents.older_layout import OLD_IDS, old_block_warnings
 from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
 from engine.blocks.changes import describe_changes
 from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
-from engine.blocks.edits import reset_agent
+from engine.blocks.edits import fit_agent, reset_agent
+from engine.context import build_context
 from engine.document import Document, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
-from engine.prompt import block_ids
+from engine.prompt import block_ids, other_slots
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
@@ -177,10 +178,17 @@ class Exchange:
     def plan_copy(
         self, source: tuple[str, str | None, str], story_id: str, agent_name: str, branch: str | None = None
     ) -> Import:
-        """What copying the config of `source` (story, branch, agent) to an agent would change."""
+        """What copying the config of `source` (story, branch, agent) to an agent would change.
+
+        To another agent, what is said of blocks that it can never have is left out, which the notes tell.
+        """
         from_story, from_branch, from_agent = source
-        given = {agent(agent_name).name: self._config(from_story, agent(from_agent).name, from_branch)}
-        return self._plan(story_id, branch, given, (), foreign=False)
+        target = agent(agent_name)
+        notes: tuple[str, ...] = ()
+        config = self._config(from_story, agent(from_agent).name, from_branch)
+        if target is not agent(from_agent):
+            config, notes = self._fitted(config, target, story_id, branch)
+        return self._plan(story_id, branch, {target.name: config}, notes, foreign=False)
 
     def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
         """What going back to the default config would change."""
@@ -274,6 +282,21 @@ class Exchange:
         if document.fault is not None:
             raise InvalidFile.of(document.fault)
         return document.config
+
+    def _fitted(
+        self, config: BlockConfig, target: AgentDefinition, story_id: str, branch: str | None
+    ) -> tuple[BlockConfig, tuple[str, ...]]:
+        """The config of another agent as one of `target`, and notes of what was left out."""
+        story = self._configs.story(story_id)
+        snapshot = story.snapshot(story.branch(branch).id)
+        given = AgentInput(snapshot, build_context(snapshot, ""), (), target.tools)
+        fitted, overrides, places = fit_agent(config, target.slots(given), other_slots(target, given))
+        left_out = (("overrides", overrides), ("places in the order", places))
+        return fitted, tuple(
+            f"blocks that {target.name} does not have: the {what} of {', '.join(ids)} were left out"
+            for what, ids in left_out
+            if ids
+        )
 
     def _plan(
         self,

@@ -202,6 +202,34 @@ def _with_unlisted(listed: list[str], known: set[str], before: Sequence[str]) ->
     return order
 
 
+def fit_agent(
+    config: BlockConfig, slots: Sequence[BlockSlot], other_mode: Sequence[BlockSlot] = ()
+) -> tuple[BlockConfig, tuple[str, ...], tuple[str, ...]]:
+    """The config of one agent for another, whose default blocks are `slots`, and `other_mode` in the other mode.
+
+    Overrides and places of blocks that it can't have are left out; an order, if any is left, becomes whole: blocks
+    that it does not name are put where they stand by default. Returns also the ids whose overrides, and those whose
+    places, were left out.
+    """
+    customs = frozenset(block.id for block in config.customBlocks)
+    known = customs.union(slot.id for slot in (*slots, *other_mode))
+    # Of duplicates the last counts.
+    named = list(dict.fromkeys(reversed(config.blockOrder)))[::-1]
+    default = config.model_copy(update={"overrides": {}, "blockOrder": ()})
+    order: list[str] = []
+    for role in ROLES if known.intersection(named) else ():
+        shown = [_shown(default, each, role) for each in (slots, other_mode)]
+        mine = {block_id for ids in shown for block_id in ids}
+        listed = [block_id for block_id in named if block_id in mine]
+        for ids in shown:
+            listed = _woven(listed, ids, customs, None)
+        order += listed
+    overrides = {block_id: override for block_id, override in config.overrides.items() if block_id in known}
+    fitted = config.model_copy(update={"overrides": overrides, "blockOrder": tuple(dict.fromkeys(order))})
+    lost = tuple(block_id for block_id in config.overrides if block_id not in known)
+    return fitted, lost, tuple(block_id for block_id in named if block_id not in known)
+
+
 def add_block(
     config: BlockConfig,
     rows: Sequence[Row],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.blocks.config import dump_config
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
@@ -220,3 +221,50 @@ def test_a_copy_goes_to_another_agent_branch_or_story(data: Path, opened: Open) 
         workspace.exchange.carry_out(plan)
         copied = workspace.exchange.export_agent(story_id, agent, branch)["config"]
         assert copied == workspace.exchange.export_agent(*source[::2])["config"]
+
+
+def test_a_copy_to_another_agent_is_one_of_its_own(data: Path, opened: Open) -> None:
+    custom = {"id": "cb-aaaa", "name": "Mine", "role": "user", "order": 250, "type": "simple", "content": "x"}
+    config = {
+        "customBlocks": [custom],
+        "overrides": {"summary": {"enabled": False}, "instructions": {"enabled": False}, "cb-aaaa": {"enabled": False}},
+        "blockOrder": ["tools", "instructions", "fragment-catalog", "author-input", "story-info", "cb-aaaa", "gone"],
+        "disabledTools": ["readFragments"],
+    }
+    make_story(data, configs={WRITER: config})
+    exchange = opened().exchange
+    plan = exchange.plan_copy((STORY, None, WRITER), STORY, CHAT)
+    assert plan.notes == (
+        f"blocks that {CHAT} does not have: the overrides of summary were left out",
+        f"blocks that {CHAT} does not have: the places in the order of tools, author-input, gone were left out",
+    )
+    copied = dump_config(plan.agents[0].after)
+    assert list(copied["overrides"]) == ["instructions", "cb-aaaa"]
+    assert copied["blockOrder"] == [
+        *("instructions", "system-fragments"),
+        *("fragment-catalog", "story-info", "prose-summaries", "cb-aaaa"),
+    ]
+    assert copied["disabledTools"] == ["readFragments"] and len(copied["customBlocks"]) == 1
+    exchange.carry_out(plan)
+    rows = loaded_rows(opened(), CHAT)
+    assert rows == copied["blockOrder"]
+
+
+def test_a_copy_to_the_writer_has_the_blocks_of_both_modes(data: Path, opened: Open) -> None:
+    make_story(data, configs={CHAT: {"blockOrder": ["fragment-catalog", "story-info", "prose-summaries"]}})
+    plan = opened().exchange.plan_copy((STORY, None, CHAT), STORY, WRITER)
+    order = plan.agents[0].after.blockOrder
+    assert {"writing-brief", "author-input", "tools", "system-fragments"} <= set(order)
+    assert order.index("fragment-catalog") < order.index("story-info") < order.index("prose-recent")
+    assert order.index("prose-recent") < order.index("new-story") < order.index("author-input")
+
+
+def test_a_copy_of_no_order_has_none(data: Path, opened: Open) -> None:
+    make_story(data, configs={WRITER: {"blockOrder": ["tools"], "overrides": {"instructions": {"enabled": False}}}})
+    assert opened().exchange.plan_copy((STORY, None, WRITER), STORY, CHAT).agents[0].after.blockOrder == ()
+
+
+def loaded_rows(workspace: Workspace, agent: str) -> list[str]:
+    session = workspace.session(STORY, agent)
+    session.install(session.load())
+    return [row.id for row in session.rows]

@@ -118,8 +118,8 @@ def copy(
 ) -> None:
     """Copy a block config to another place.
 
-    It replaces the config of the other agent, branch or story whole. What changes is told, and asked about, before it
-    is done; `import STORY --undo` takes it back.
+    It replaces the config of the other agent, branch or story whole; what is said of blocks another agent does not have
+    is left out. What changes is told, and asked about, before it is done; `import STORY --undo` takes it back.
 
     \b
     Example:
