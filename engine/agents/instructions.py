@@ -10,9 +10,9 @@ What only an agent with certain tools is to be told stands between markers, in o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +63,8 @@ class Instructions:
 DEFAULTS = Instructions()
 
 
-def for_tools(text: str, tools: Collection[str]) -> str:
+@lru_cache(maxsize=64)
+def for_tools(text: str, tools: tuple[str, ...] | frozenset[str]) -> str:
     """`text` as an agent with these tools is told it: its conditions resolved, and no paragraph left empty.
 
     A marker that belongs to no whole condition stays as it is (see `stray_marker`).

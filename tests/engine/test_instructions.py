@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from itertools import combinations
 
 import pytest
@@ -49,7 +48,7 @@ def test_the_keys() -> None:
 
 @pytest.mark.parametrize("key", sorted(KEYS | OWN))
 @pytest.mark.parametrize("tools", [(), *((tool,) for tool in READING_TOOLS), EVERY_TOOL])
-def test_plain_paragraphs_without_headings_lists_or_markers(key: str, tools: Collection[str]) -> None:
+def test_plain_paragraphs_without_headings_lists_or_markers(key: str, tools: tuple[str, ...]) -> None:
     text = for_tools(instruction(key), tools)
     assert stray_marker(instruction(key)) is None
     assert "<!--" not in text and "  " not in text
