@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from engine.blocks.block import ContextBlock, Role
 from engine.blocks.compile import Message, Span
+from engine.text import common_prefix
 
 
 def rewrite_messages(before: Sequence[Message], after: Iterable[tuple[Role, str]], source: str) -> tuple[Message, ...]:
@@ -30,9 +31,9 @@ def rewrite_messages(before: Sequence[Message], after: Iterable[tuple[Role, str]
 
 def _rewritten(old: Message, content: str, new: ContextBlock) -> Message:
     shift = len(content) - len(old.content)
-    first = _common(old.content, content)
+    first = common_prefix(old.content, content)
     shortest = min(len(old.content), len(content)) - first
-    last = len(old.content) - min(shortest, _common(old.content[::-1], content[::-1]))
+    last = len(old.content) - min(shortest, common_prefix(old.content[::-1], content[::-1]))
     head = [span for span in old.spans if span.end <= first]
     tail = [_moved(span, shift) for span in old.spans[len(head) :] if span.start >= last]
     middle = old.spans[len(head) : len(old.spans) - len(tail)]
@@ -45,18 +46,6 @@ def _rewritten(old: Message, content: str, new: ContextBlock) -> Message:
         start, end = (head[-1].end if head else 0), (tail[0].start if tail else len(content))
         changed = [_span(new, content, start, end)] if start < end else []
     return _message(old.role, content, [*head, *changed, *tail])
-
-
-def _common(left: str, right: str) -> int:
-    """How many characters the two begin with in common; by halving, since comparing slices costs next to nothing."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _moved(span: Span, shift: int) -> Span:

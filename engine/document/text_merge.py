@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from engine.text import common_prefix
+
 _WORDS = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 WORD_LIMIT = 1_500
@@ -46,10 +48,8 @@ def merge_texts(base: str, mine: str, theirs: str) -> tuple[str, bool]:
 
 def _ends(before: list[str], after: list[str]) -> tuple[int, int]:
     """How many pieces both have in common at the beginning and, behind those, at the end."""
-    limit = min(len(before), len(after))
-    head = next((i for i in range(limit) if before[i] != after[i]), limit)
-    rest = limit - head
-    return head, next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
+    head = common_prefix(before, after)
+    return head, common_prefix(before[head:][::-1], after[head:][::-1])
 
 
 def _changed(before: list[str], after: list[str]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -23,6 +22,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import TextArea
 
+from engine.text import common_prefix
 from tui.safe_text import visible
 
 MAX_BYTES = 256 * 1024
@@ -74,8 +74,8 @@ def _kept_breaks(before: list[str], after: list[str]) -> list[int | None]:
     """For each line end of `after` (the last line has none) the index of the same end in `before`, or None."""
     from difflib import SequenceMatcher
 
-    head = _common_prefix(before, after)
-    tail = _common_prefix(before[head:][::-1], after[head:][::-1])
+    head = common_prefix(before, after)
+    tail = common_prefix(before[head:][::-1], after[head:][::-1])
     pairs = [(i, i) for i in range(head)]
     pairs += [(len(before) - 1 - i, len(after) - 1 - i) for i in range(tail)]
     middle_before, middle_after = before[head : len(before) - tail], after[head : len(after) - tail]
@@ -103,24 +103,12 @@ def _aligned_ends(before: list[str], after: list[str]) -> list[tuple[int, int]]:
     if len(before) == len(after):
         return [(i, i) for i in range(len(before))]
     old, new = "\n".join(before), "\n".join(after)
-    front = _common_prefix(old, new)
+    front = common_prefix(old, new)
     rest = min(len(old), len(new)) - front
-    back = _common_prefix(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
+    back = common_prefix(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
     in_front = old.count("\n", 0, front)
     behind = old.count("\n", len(old) - back) + 1
     return [(i, i) for i in range(in_front)] + [(len(before) - 1 - i, len(after) - 1 - i) for i in range(behind)]
-
-
-def _common_prefix(one: Sequence[str], two: Sequence[str]) -> int:
-    """How many items both begin with, by bisection (slices compare fast)."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class TextEditor(TextArea):
@@ -284,8 +272,8 @@ class TextEditor(TextArea):
         lines = before.split("\n")
         offset = sum(len(line) + 1 for line in lines[: location[0]]) + location[1]
         now = self.text
-        head = _common_prefix(before, now)
-        tail = _common_prefix(before[head:][::-1], now[head:][::-1])
+        head = common_prefix(before, now)
+        tail = common_prefix(before[head:][::-1], now[head:][::-1])
         if offset > head:
             kept_behind = len(before) - offset
             offset = len(now) - min(kept_behind, tail)
