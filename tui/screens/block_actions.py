@@ -6,76 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.document.state import SaveState
-from engine.errors import StonehandError
 from tui.carry import Carry
-from tui.screens.base import WorkingScreen
-from tui.widgets.block_list import BlockList
-from tui.widgets.inspector import Inspector
+from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
     from engine.blocks import Role, Row
     from engine.blocks.config import ContentMode
-    from engine.document import Change
     from engine.session import Session
 
 
-class BlockActions(WorkingScreen[None]):
-    """The editing half of the main screen: every method is one action, or a step of one.
-
-    What it needs of the other half is declared here and defined there.
-    """
-
-    session: Session | None = None
-    carry: Carry | None = None
-
-    @property
-    def blocks(self) -> BlockList:
-        return self.query_one("#blocks", BlockList)
-
-    @property
-    def inspector(self) -> Inspector:
-        return self.query_one("#inspector", Inspector)
-
-    def collect(self) -> None:
-        raise NotImplementedError
-
-    def show_rows(self) -> None:
-        raise NotImplementedError
-
-    def show_key(self, key: str) -> None:
-        raise NotImplementedError
-
-    def show_block(self) -> None:
-        raise NotImplementedError
-
-    def show_pane(self, pane: str) -> None:
-        raise NotImplementedError
-
-    def save_later(self) -> None:
-        raise NotImplementedError
-
-    # -- edits
-
-    def do(self, edit: Callable[[Session], Change | str | None], *, said: str = "") -> bool:
-        """Make an edit and show what came of it; True when something changed.
-
-        What is said of it is `said`, or the label of the change, or the text that `edit` returns.
-        """
-        session = self.session
-        if session is None:
-            return False
-        self.collect()
-        try:
-            change = edit(session)
-        except StonehandError as error:
-            self.say(str(error), warning=True)
-            return False
-        if change is None:
-            return False
-        self.say(said or (change if isinstance(change, str) else change.label))
-        self.show_rows()
-        self.save_later()
-        return True
+class BlockActions(DeskPart):
+    """The editing of blocks: every method is one action, or a step of one."""
 
     def action_switch(self) -> None:
         row = self.blocks.current

@@ -110,11 +110,11 @@ class DeskScreen(BlockActions):
         try:
             workspace = await self.stonehand.open_workspace()
             workspace.listen(self._on_engine_change)
-            await self._open_story(None, None, DEFAULT_AGENT)
+            await self.open_story(None, None, DEFAULT_AGENT)
         finally:
             collector.release()
 
-    async def _open_story(self, story: str | None, branch: str | None, agent: str) -> None:
+    async def open_story(self, story: str | None, branch: str | None, agent: str) -> None:
         stories = await self.wait(self.workspace.stories)
         usable = [item for item in stories if item.problem is None]
         chosen = next((item for item in usable if item.id == story), usable[0] if usable else None)
@@ -168,7 +168,7 @@ class DeskScreen(BlockActions):
             session.document.recovered = False
             self.say("edits of the last session that were not saved are back; undo takes them away")
             self.save_later()
-        await self._load()
+        await self.load()
         if any(row.type == "script" for row in session.rows):
             self.workspace.warm_scripts()
         return True
@@ -182,7 +182,7 @@ class DeskScreen(BlockActions):
         self.query_one("#top", TopBar).show("no story", "")
         self._show_banner()
 
-    async def _load(self) -> bool:
+    async def load(self) -> bool:
         """Read the story again, run scripts that have not run, show what comes of it; whether that was possible."""
         session = self.session
         if session is None:
@@ -212,7 +212,7 @@ class DeskScreen(BlockActions):
         self._list_rows(session)
         self.show_block()
         if session.waiting:
-            self.begin(self._load, "load", exclusive=True)
+            self.begin(self.load, "load", exclusive=True)
 
     def _list_rows(self, session: Session) -> None:
         self.blocks.set_rows(self.carry.shown(session.rows) if self.carry is not None else session.rows)
@@ -421,12 +421,14 @@ class DeskScreen(BlockActions):
         self.begin(self._save, "save")
 
     async def _save(self) -> None:
-        session = self.session
-        if session is not None:
+        await self.save_now()
+        if self.session is not None and self.session.document.state is SaveState.SAVED:
+            self.say("saved")
+
+    async def save_now(self) -> None:
+        if self.session is not None:
             self.collect()
-            await self._saver.now(session)
-            if session.document.state is SaveState.SAVED:
-                self.say("saved")
+            await self._saver.now(self.session)
 
     def flush(self) -> None:
         """Save everything on this thread, for a program that is being ended."""
@@ -472,7 +474,7 @@ class DeskScreen(BlockActions):
         shown = self.session
         if shown is not None and shown.story == message.story and not self.workspace.is_gone(shown):
             self._gone = False
-            self.begin(self._load, "load", exclusive=True)
+            self.begin(self.load, "load", exclusive=True)
 
     def _show_gone(self, session: Session) -> None:
         """A branch that was deleted stays on the screen as it was; its unsaved edits can be written to a file."""
@@ -505,7 +507,7 @@ class DeskScreen(BlockActions):
         if session is not None and session.base is not None:
             self.collect()
             await self._saver.now(session)
-            if await self._load():
+            if await self.load():
                 self.app.push_screen(screen(session))
 
     def action_story(self) -> None:
@@ -521,12 +523,12 @@ class DeskScreen(BlockActions):
         chosen = await self.app.push_screen_wait(StoryScreen(stories, here))
         if chosen is not None:
             agent = session.agent if session is not None else DEFAULT_AGENT
-            self.begin(lambda: self._open_story(*chosen, agent), "open", exclusive=True)
+            self.begin(lambda: self.open_story(*chosen, agent), "open", exclusive=True)
 
     def on_screen_resume(self) -> None:
         """Back from another screen: the direction may be another, a passage may have been kept."""
         if self.session is not None:
-            self.begin(self._load, "load", exclusive=True)
+            self.begin(self.load, "load", exclusive=True)
 
     def action_help(self) -> None:
         self.stonehand.action_keys()

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from engine.workspace import StorySummary
 from tui.actions import Place
+from tui.language import t
 from tui.safe_text import visible
 
 
@@ -36,8 +37,8 @@ class StoryScreen(ModalScreen["tuple[str, str] | None"]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Story and branch"
-            dialog.border_subtitle = "enter opens · ● active in its story · escape leaves"
+            dialog.border_title = t("story.title")
+            dialog.border_subtitle = t("story.hint")
             yield OptionList()
 
     def on_mount(self) -> None:
@@ -59,7 +60,7 @@ class StoryScreen(ModalScreen["tuple[str, str] | None"]):
                 shown = f"{branch.name} · {branch.id}" if named else branch.id
                 options.add_option(Option(Content(f"  {mark} {visible(shown)}"), str(len(self._choices) - 1)))
         if not self._stories:
-            options.add_option(Option(Content("there are no stories in this folder"), disabled=True))
+            options.add_option(Option(Content(t("story.none")), disabled=True))
         options.focus()
         if opened is not None:
             options.highlighted = opened

@@ -452,7 +452,7 @@ def delete_branch(ed: Editor, branch: str) -> None:
 async def on_a_branch(ed: Editor) -> str:
     """The editor on a new branch, its writer's blocks listed."""
     branch = ed.workspace.story(ed.session.story).create_branch("Fork").id
-    ed.desk.begin(lambda: ed.desk._open_story(ed.session.story, branch, "generation.writer"), "open", exclusive=True)
+    ed.desk.begin(lambda: ed.desk.open_story(ed.session.story, branch, "generation.writer"), "open", exclusive=True)
     await ed.until(lambda: ed.session.branch == branch)
     await ed.listed()
     return branch

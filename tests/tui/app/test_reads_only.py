@@ -38,7 +38,7 @@ def screens() -> set[type[Screen[Any]]]:
 
 
 async def go(ed: Editor, story: str, branch: str) -> None:
-    ed.desk.begin(lambda: ed.desk._open_story(story, branch, WRITER), "open", exclusive=True)
+    ed.desk.begin(lambda: ed.desk.open_story(story, branch, WRITER), "open", exclusive=True)
     await ed.until(lambda: (ed.session.story, ed.session.branch) == (story, branch), f"{story} › {branch}")
     await ed.listed()
     await ed.press("2")

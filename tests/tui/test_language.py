@@ -1,0 +1,95 @@
+"""The catalogues: every text that is asked for is there, and both languages say the same with the same fields."""
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tui
+from engine.errors import WrongInput
+from tui import language
+from tui.language import ENGLISH, LANGUAGES, catalogue, of_locale, t
+
+TUI = Path(tui.__file__).parent
+AREAS = sorted(file.stem for file in (TUI / "language" / ENGLISH).glob("*.json"))
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    language.use(ENGLISH)
+
+
+def test_a_text_is_said_in_the_language_in_use_with_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        ("en", "area"): {
+            "plain": "plain",
+            "named": "moved {name}",
+            "blocks": "{count} blocks",
+            "blocks.one": "one block",
+        },
+        ("zh", "area"): {"named": "已移动 {name}", "blocks": "{count} 个块"},
+    }
+    monkeypatch.setattr(language, "catalogue", lambda code, area: texts.get((code, area), {}))
+    assert (t("area.plain"), t("area.named", name="{x}")) == ("plain", "moved {x}")
+    assert (t("area.blocks", count=1), t("area.blocks", count=2)) == ("one block", "2 blocks")
+    language.use("zh")
+    assert (t("area.plain"), t("area.named", name="x")) == ("plain", "已移动 x")
+    assert t("area.blocks", count=1) == "1 个块"
+    assert t("area.missing") == "area.missing"
+
+
+@pytest.mark.parametrize(
+    ("environ", "code"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "en_GB.UTF-8"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_TW"}, "zh"),
+        ({"LANG": "C.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_locale_chooses_the_language(environ: dict[str, str], code: str) -> None:
+    assert of_locale(environ) == code
+
+
+def test_a_language_there_is_not_is_refused() -> None:
+    with pytest.raises(WrongInput, match="'fr'"):
+        language.use("fr")
+
+
+@pytest.mark.parametrize("area", AREAS)
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != ENGLISH])
+def test_languages_have_the_same_texts_with_the_same_fields(code: str, area: str) -> None:
+    english, other = catalogue(ENGLISH, area), catalogue(code, area)
+    assert {key for key in english if not key.endswith(".one")} == {key for key in other if not key.endswith(".one")}
+    for key, text in other.items():
+        assert _fields(text) <= _fields(english[key]), key
+
+
+def test_every_text_asked_for_is_there_and_every_one_there_is_asked_for() -> None:
+    asked, begun = _keys_in_code()
+    there = {f"{area}.{key.removesuffix('.one')}" for area in AREAS for key in catalogue(ENGLISH, area)}
+    assert asked - there == set()
+    assert {key for key in there - asked if not key.startswith(tuple(begun))} == set()
+
+
+def _fields(text: str) -> set[str | None]:
+    return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
+
+
+def _keys_in_code() -> tuple[set[str], set[str]]:
+    """The keys that `t` is called with, and the beginnings of those that are put together in an f-string."""
+    keys, begun = set(), {"\0"}
+    for file in TUI.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "t" and node.args:
+                for value in ast.walk(node.args[0]):
+                    if isinstance(value, ast.JoinedStr) and isinstance(value.values[0], ast.Constant):
+                        begun.add(str(value.values[0].value))
+                        break
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        keys.add(value.value)
+    return keys, begun

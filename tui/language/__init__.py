@@ -1,0 +1,66 @@
+"""The texts of the interface, in the language its user reads.
+
+`t("story.title")` is the text `title` of the catalogue `story.json`; `t("list.moved", name=name)` puts values into its
+`{name}` fields, and a `count` of 1 takes the text `moved.one` where there is one. A catalogue is a flat JSON file for
+each area of the interface, in a folder for each language, and is read when its first text is wanted. What another
+language lacks is said in English. Values are put in as they are: what comes from outside must be made safe as
+everywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from engine.errors import WrongInput
+
+ENGLISH = "en"
+LANGUAGES: Mapping[str, str] = {ENGLISH: "English", "zh": "中文"}
+"""Code to name, as its speakers write it."""
+
+_FOLDER = Path(__file__).parent
+_in_use = ENGLISH
+
+
+def t(key: str, **values: object) -> str:
+    """The text of `key`, "area.name", with `values` in its fields; the key itself when no catalogue has it."""
+    area, _, name = key.partition(".")
+    names = (f"{name}.one", name) if values.get("count") == 1 else (name,)
+    for language in dict.fromkeys((_in_use, ENGLISH)):
+        texts = catalogue(language, area)
+        for wanted in names:
+            if wanted in texts:
+                return texts[wanted].format_map(values) if values else texts[wanted]
+    return key
+
+
+def use(language: str) -> None:
+    """Say everything in `language` from now on. Raises WrongInput for one that there are no catalogues of."""
+    global _in_use
+    if language not in LANGUAGES:
+        raise WrongInput(f"there is no language {language!r}", repair=f"choose one of {', '.join(LANGUAGES)}")
+    _in_use = language
+
+
+def in_use() -> str:
+    """The code of the language in use."""
+    return _in_use
+
+
+def of_locale(environ: Mapping[str, str]) -> str:
+    """The language that the locale in `environ` asks for; English when there are no catalogues of it."""
+    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    language = locale.partition(".")[0].partition("_")[0].casefold()
+    return language if language in LANGUAGES else ENGLISH
+
+
+@cache
+def catalogue(language: str, area: str) -> Mapping[str, str]:
+    """The texts of an area in a language; empty when it has none."""
+    try:
+        texts: dict[str, str] = json.loads((_FOLDER / language / f"{area}.json").read_bytes())
+    except FileNotFoundError:
+        return {}
+    return texts

@@ -1,0 +1,87 @@
+"""What the actions of the main screen are made on: the agent that is open, its list, its inspector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.errors import StonehandError
+from tui.carry import Carry
+from tui.screens.base import WorkingScreen
+from tui.widgets.block_list import BlockList
+from tui.widgets.inspector import Inspector
+
+if TYPE_CHECKING:
+    from engine.document import Change
+    from engine.session import Session
+
+
+class DeskPart(WorkingScreen[None]):
+    """What the parts of the main screen, each a family of actions, use of it; `DeskScreen` defines the rest."""
+
+    session: Session | None = None
+    carry: Carry | None = None
+
+    @property
+    def blocks(self) -> BlockList:
+        return self.query_one("#blocks", BlockList)
+
+    @property
+    def inspector(self) -> Inspector:
+        return self.query_one("#inspector", Inspector)
+
+    def collect(self) -> None:
+        raise NotImplementedError
+
+    def show_rows(self) -> None:
+        raise NotImplementedError
+
+    def show_key(self, key: str) -> None:
+        raise NotImplementedError
+
+    def show_block(self) -> None:
+        raise NotImplementedError
+
+    def show_pane(self, pane: str) -> None:
+        raise NotImplementedError
+
+    def show_state(self) -> None:
+        raise NotImplementedError
+
+    def save_later(self) -> None:
+        raise NotImplementedError
+
+    async def save_now(self) -> None:
+        """Bring the open agent's edits to its file, and wait for that."""
+        raise NotImplementedError
+
+    async def load(self) -> bool:
+        """Read the story again, run scripts that have not run, show what comes of it; whether that was possible."""
+        raise NotImplementedError
+
+    async def open_story(self, story: str | None, branch: str | None, agent: str) -> None:
+        """Open an agent of a story's branch, or of the first story there is."""
+        raise NotImplementedError
+
+    # -- edits
+
+    def do(self, edit: Callable[[Session], Change | str | None], *, said: str = "") -> bool:
+        """Make an edit and show what came of it; True when something changed.
+
+        What is said of it is `said`, or the label of the change, or the text that `edit` returns.
+        """
+        session = self.session
+        if session is None:
+            return False
+        self.collect()
+        try:
+            change = edit(session)
+        except StonehandError as error:
+            self.say(str(error), warning=True)
+            return False
+        if change is None:
+            return False
+        self.say(said or (change if isinstance(change, str) else change.label))
+        self.show_rows()
+        self.save_later()
+        return True
