@@ -16,7 +16,7 @@ from engine.agents.older_layout import old_block_warnings
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
-from engine.blocks.config import BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
+from engine.blocks.config import LONGEST_NAME, BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
 from engine.blocks.rows import BlockSlot, Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
@@ -27,8 +27,6 @@ from engine.text import collapse_space, cut, utf16_length
 
 ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-NAME_LIMIT = 100
-"""UTF-16 units of a custom block's name."""
 ORDER_LIMIT = 2**53
 """The largest order, either way: beyond it the file's numbers skip some integers, so that another one is stored."""
 KEYS_NAMED = 20
@@ -240,7 +238,7 @@ class Session:
         """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block."""
         row = self.row(key)
         custom = edits.custom_at(self.document.config, row.key)
-        name = cut(row.name, NAME_LIMIT - len(" copy")) + " copy"
+        name = cut(row.name, LONGEST_NAME - len(" copy")) + " copy"
         if custom is not None:
             block = self._new(name=name, role=custom.role, type=custom.type, content=custom.content, like=custom)
         else:
@@ -367,9 +365,9 @@ def _name(name: str) -> str:
     """
     name = _CONTROL.sub("", collapse_space(name))
     if not name:
-        raise WrongInput("a block needs a name", repair=f"give it one of 1 to {NAME_LIMIT} characters")
-    if (length := utf16_length(name)) > NAME_LIMIT:
-        raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {NAME_LIMIT}")
+        raise WrongInput("a block needs a name", repair=f"give it one of 1 to {LONGEST_NAME} characters")
+    if (length := utf16_length(name)) > LONGEST_NAME:
+        raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {LONGEST_NAME}")
     return name
 
 

@@ -17,6 +17,9 @@ M = TypeVar("M", bound=BaseModel)
 ContentMode = Literal["override", "prepend", "append"]
 BlockType = Literal["simple", "script"]
 
+LONGEST_NAME: Final = 100
+"""Characters of a custom block's name."""
+
 
 def _finite(value: Number) -> Number:
     if value != value or value in (float("inf"), float("-inf")):
@@ -36,7 +39,7 @@ class CustomBlock(_Model):
     """A block the user made (seed, "Custom Block Definitions")."""
 
     id: Annotated[str, StringConstraints(pattern=r"^cb-[a-z0-9]{4,12}$")]
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
     role: Role
     order: Order = 0
     enabled: bool = True
@@ -188,11 +191,14 @@ def config_faults(value: Any) -> tuple[ConfigFault, ...]:
     return ()
 
 
+_NUMBERS: Final = ("int", "float")
+
+
 def _clean(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
     # pydantic adds path elements of its own (union branches, validators): keep what leads through the file.
     path: list[str | int] = []
     for part in loc:
-        if isinstance(value, Mapping) and isinstance(part, str):
+        if isinstance(value, Mapping) and isinstance(part, str) and (part in value or part not in _NUMBERS):
             path.append(part)
             value = value.get(part)
         elif isinstance(value, list | tuple) and isinstance(part, int):

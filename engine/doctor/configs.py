@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from engine.agents import agents
 from engine.agents.older_layout import renamed_block, successor
-from engine.blocks.config import RENAMED_TOOLS, BlockConfig, BlockOverride, config_faults, dotted, parse_config
+from engine.blocks.config import (
+    LONGEST_NAME,
+    RENAMED_TOOLS,
+    BlockConfig,
+    BlockOverride,
+    CustomBlock,
+    config_faults,
+    dotted,
+    parse_config,
+)
 from engine.disk import child, json_line, parse_json
-from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
+from engine.doctor.config_form import mend_form
+from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped, set_aside
 from engine.doctor.tags import lost_tags
 from engine.errors import Problem, StonehandError
 from engine.prompt import block_ids
 from engine.scripts import Outcome
 from engine.story import StorySnapshot
 from engine.story.ids import new_block_id
-from engine.text import slug
+from engine.text import cut, slug
 
 FOLDER: Final = "agent-blocks"
 _MARKER: Final = re.compile(r"^\[@block=", re.MULTILINE)
@@ -49,13 +60,13 @@ def config_findings(root: Path, snapshot: StorySnapshot | None, check: Check | N
         try:
             value = parse_json(source.data, file)
         except StonehandError as error:
-            yield Finding.of(error.problem)
+            yield Finding.of(error.problem, set_aside(file, source.data, "the agent has its default config then"))
             continue
         faults = config_faults(value)
         for fault in faults:
             line = json_line(source.data.decode("utf-8-sig", "replace"), fault.path)
             problem = Problem(fault.reason, file, dotted(fault.path), line, "repair the file or reset it")
-            yield Finding.of(problem)
+            yield Finding.of(problem, _mended(source, value))
         if faults:
             continue
         config = parse_config(value)
@@ -73,6 +84,15 @@ def config_findings(root: Path, snapshot: StorySnapshot | None, check: Check | N
         if known:
             yield from _overrides(source, config, known)
             yield from _order(source, config, known)
+
+
+def _mended(source: JsonSource, value: Any) -> Repair:
+    """The repair of a config that is not valid: a file with no object in it has nothing that could be kept."""
+    if not isinstance(value, dict):
+        return set_aside(source.file, source.data or b"", "the agent has its default config then")
+    return source.repair(
+        Kind.CONFIG, "take out what is not valid, or make it so, and keep all the rest of the config", mend_form
+    )
 
 
 def _tools(source: JsonSource, config: BlockConfig, tools: Collection[str] | None) -> Iterator[Finding]:
@@ -183,6 +203,7 @@ def _part_twins(value: Any) -> None:
 def _names(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> Iterator[Finding]:
     """Names that give one marker twice, or none (spec, bug 23)."""
     holder: dict[str, str] = {block_id: f"the built-in block {block_id}" for block_id in known}
+    taken = {*known, *(slug(block.name) for block in config.customBlocks)}
     for index, block in enumerate(config.customBlocks):
         name = block.id if block.name == block.id else slug(block.name)
         place = ("customBlocks", index, "name")
@@ -191,6 +212,7 @@ def _names(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
                 f"the name of {block.id} has no letter a to z and no digit, so its marker has no name",
                 place,
                 "put a Latin letter or a digit into the name; the block is sent all the same",
+                _numbered(source, block, index, taken),
             )
             continue
         if name in holder and holder[name] != block.id:
@@ -198,8 +220,23 @@ def _names(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
                 f"the marker of {block.id} gets the name {name}, which {holder[name]} has",
                 place,
                 "rename one of them, so that markers tell them apart",
+                _numbered(source, block, index, taken),
             )
         holder.setdefault(name, block.id)
+
+
+def _numbered(source: JsonSource, block: CustomBlock, index: int, taken: set[str]) -> Repair:
+    """The repair that puts the first number behind a block's name that gives its marker a name none has in `taken`."""
+    names = (f"{cut(block.name, LONGEST_NAME - 1 - len(str(number)))} {number}" for number in count(2))
+    name = next(name for name in names if slug(name) not in taken)
+    taken.add(slug(name))
+
+    def rename(value: Any) -> None:
+        given = value["customBlocks"][index]
+        if given["id"] == block.id and given["name"] == block.name:
+            given["name"] = name
+
+    return source.repair(Kind.BLOCK_NAME, f"call it “{name}”", rename)
 
 
 def _overrides(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> Iterator[Finding]:

@@ -30,6 +30,8 @@ class Kind(StrEnum):
     OVERRIDE = "override"
     BLOCK_ORDER = "block-order"
     BLOCK_ID = "block-id"
+    BLOCK_NAME = "block-name"
+    CONFIG = "config"
     CHAIN = "chain"
     ASSOCIATIONS = "associations"
     FRAGMENT_ORDER = "fragment-order"
@@ -39,6 +41,7 @@ class Kind(StrEnum):
     BRANCHES = "branches"
     META = "meta"
     LEFTOVER = "leftover"
+    UNREADABLE = "unreadable"
     LAYOUT = "layout"
 
 
@@ -107,6 +110,11 @@ class JsonSource:
             return data if value == before else dump_json(value)
 
         return Repair(kind, _line(description), file, edit, self.data)
+
+
+def set_aside(file: Path, seen: bytes, what: str) -> Repair:
+    """The repair that takes a file away that nobody can read; as before every repair, a copy is kept."""
+    return Repair(Kind.UNREADABLE, f"set it aside: {what}", file, lambda data: None, seen)
 
 
 def _line(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.disk import parse_json, read_bytes
-from engine.doctor.finding import Finding
+from engine.doctor.finding import Finding, set_aside
 from engine.errors import StonehandError
 
 _LOGS: Final = "generation-logs/gen-*.json"
@@ -28,6 +28,7 @@ def log_findings(root: Path) -> Iterator[Finding]:
                 "messages",
                 1,
                 "restore it from a backup, or remove it",
+                set_aside(file, read_bytes(file) or b"", "generations go on without it"),
             )
     for pattern in _BRANCH:
         yield from _unreadable(sorted(root.glob(pattern)))
@@ -46,8 +47,10 @@ def _unreadable(files: list[Path]) -> Iterator[Finding]:
 
 
 def _read(file: Path) -> tuple[object, Finding | None]:
+    data = None
     try:
         data = read_bytes(file)
         return (None if data is None else parse_json(data, file)), None
     except StonehandError as error:
-        return None, Finding.of(error.problem)
+        offered = None if data is None else set_aside(file, data, "its program makes a new one when it needs it")
+        return None, Finding.of(error.problem, offered)

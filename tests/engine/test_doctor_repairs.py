@@ -71,6 +71,66 @@ FRAGMENT = "branches/main/fragments/gl-tonare.json"
 BLOCK = custom_block("cb-aaaa", "x")
 
 REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
+    "two names of one marker": (
+        config(customBlocks=[{**BLOCK, "name": "My Style"}, custom_block("cb-bbbb", "y", name="my_style")]),
+        Kind.BLOCK_NAME,
+        "customBlocks[1].name",
+        "the marker of cb-bbbb gets the name my-style, which cb-aaaa has",
+    ),
+    "the marker of a built-in block": (
+        config(customBlocks=[{**BLOCK, "name": "Tools"}]),
+        Kind.BLOCK_NAME,
+        "customBlocks[0].name",
+        "the built-in block tools has",
+    ),
+    "a name without a slug": (
+        config(customBlocks=[{**BLOCK, "name": "日本"}]),
+        Kind.BLOCK_NAME,
+        "customBlocks[0].name",
+        "no letter a to z",
+    ),
+    "a log that is none": (
+        added("branches/main/generation-logs/gen-abc.json", {"id": 1}),
+        Kind.UNREADABLE,
+        "messages",
+        "no",
+    ),
+    "a log that is no JSON": (
+        added("branches/main/generation-logs/gen-abc.json", "{"),
+        Kind.UNREADABLE,
+        "",
+        "not valid JSON",
+    ),
+    "a librarian's file that is no JSON": (
+        added("branches/main/librarian/state.json", "?"),
+        Kind.UNREADABLE,
+        "",
+        "not valid JSON",
+    ),
+    "folders that are no JSON": (
+        added("folders.json", "[1,"),
+        Kind.UNREADABLE,
+        "",
+        "not valid JSON",
+    ),
+    "a config that is no JSON": (
+        added("branches/main/agent-blocks/generation.writer.json", "{"),
+        Kind.UNREADABLE,
+        "",
+        "not valid JSON",
+    ),
+    "a config that is a list": (
+        added("branches/main/agent-blocks/generation.writer.json", []),
+        Kind.UNREADABLE,
+        "",
+        "must be an object",
+    ),
+    "a role there is not": (
+        config(customBlocks=[{**BLOCK, "role": "boss", "y": 1}]),
+        Kind.CONFIG,
+        "customBlocks[0].role",
+        "must be 'system'",
+    ),
     "override of a block of the older layout": (
         config(overrides={"tools": {}, "prose": {"enabled": False, "x": 1}}),
         Kind.OLD_ID,
@@ -430,30 +490,11 @@ NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
         "settings.customFragmentTypes[0].name",
         "longer than 60 characters",
     ),
-    "two names of one marker": (
-        config(customBlocks=[{**BLOCK, "name": "My Style"}, custom_block("cb-bbbb", "y", name="my_style")]),
-        "customBlocks[1].name",
-        "the marker of cb-bbbb gets the name my-style, which cb-aaaa has",
-    ),
-    "the marker of a built-in block": (
-        config(customBlocks=[{**BLOCK, "name": "Tools"}]),
-        "customBlocks[0].name",
-        "the built-in block tools has",
-    ),
-    "a name without a slug": (
-        config(customBlocks=[{**BLOCK, "name": "日本"}]),
-        "customBlocks[0].name",
-        "no letter a to z",
-    ),
     "a config of no agent": (
         added("branches/main/agent-blocks/generation.poet.json", {}),
         "",
         "no agent generation.poet",
     ),
-    "a log that is none": (added("branches/main/generation-logs/gen-abc.json", {"id": 1}), "messages", "no"),
-    "a log that is no JSON": (added("branches/main/generation-logs/gen-abc.json", "{"), "", "not valid JSON"),
-    "a librarian's file that is no JSON": (added("branches/main/librarian/state.json", "?"), "", "not valid JSON"),
-    "folders that are no JSON": (added("folders.json", "[1,"), "", "not valid JSON"),
     "content that branches hide": (added("prose-chain.json", {"entries": []}), "", "which hides it"),
     "main without a folder": (
         lambda story: (story / "branches/main").rename(story / "branches/br-two"),
@@ -492,7 +533,8 @@ def test_every_fault_of_a_config_is_told(story: Path) -> None:
         "blockOrder[0]",
         "disableAutoAnalysis",
     ]
-    assert all(item.line is not None and item.offered is None for item in found)
+    assert all(item.line is not None and item.offered.kind is Kind.CONFIG for item in found if item.offered)
+    assert all(item.offered for item in found)
 
 
 def test_a_story_of_the_old_layout_is_given_branches_on_request(data: Path, tmp_path: Path, state: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.blocks.config import dump_config
+from engine.blocks.config import LONGEST_NAME, dump_config
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
-from engine.session import NAME_LIMIT, Session
+from engine.session import Session
 from engine.text import utf16_length
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
@@ -157,12 +157,12 @@ def test_values_that_are_none_are_refused_in_one_line(session: Session, role: An
 
 
 def test_duplicate(session: Session) -> None:
-    script = session.add("x" * NAME_LIMIT, "system", "script", "return ''")
+    script = session.add("x" * LONGEST_NAME, "system", "script", "return ''")
     copy = session.row(session.duplicate(script))
     assert (copy.role, copy.type, session.text(copy.key)) == ("system", "script", "return ''")
     assert copy.name == "x" * 95 + " copy"
     wide = session.row(session.duplicate(session.add("🌊" * 50, "user", "simple")))
-    assert utf16_length(wide.name) <= NAME_LIMIT
+    assert utf16_length(wide.name) <= LONGEST_NAME
     builtin = session.row(session.duplicate("story-info"))
     assert (builtin.type, builtin.content) == ("simple", session.row("story-info").content)
     user = ids(session, "user")
