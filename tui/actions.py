@@ -10,36 +10,50 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tui.language import find, t
+
 Place = Literal["app", "desk", "list", "prompt", "passage"]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
 prompt, in the generate screen."""
 
-PLACES: dict[Place, str] = {
-    "list": "Block list",
-    "desk": "Main screen, also while typing",
-    "prompt": "Compiled prompt",
-    "passage": "Generate",
-    "app": "Everywhere",
-}
+PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "passage", "app")
+"""In the order the help shows them."""
+
+
+def place_name(place: Place) -> str:
+    """What a place is called."""
+    return t(f"action.place.{place}")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing the program does on a key.
 
-    `id` names the method (`action_<id>` with underscores) and the entry in the key map; `word` is what the key bar
-    says, empty for what it leaves out; `priority` keys work while text is typed; `together` names the actions that the
-    key bar shows with this one, under one word.
+    `id` names the method (`action_<id>` with underscores), the entry in the key map and the texts in the catalogue
+    `action`; `priority` keys work while text is typed; `together` names the actions that the key bar shows with this
+    one, under one word.
     """
 
     id: str
-    title: str
     keys: tuple[str, ...]
     place: Place
-    word: str = ""
-    help: str = ""
     priority: bool = False
     together: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What it does, as the palette and the help say it."""
+        return t(f"action.{self.id}.title")
+
+    @property
+    def word(self) -> str:
+        """What the key bar says; empty for what it leaves out."""
+        return find(f"action.{self.id}.word") or ""
+
+    @property
+    def help(self) -> str:
+        """What else there is to know; often empty."""
+        return find(f"action.{self.id}.help") or ""
 
     @property
     def method(self) -> str:
@@ -48,89 +62,62 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     # list: the cursor
-    Action("cursor-down", "Move the cursor down", ("j",), "list", help="Also the down arrow, page down and end."),
-    Action("cursor-up", "Move the cursor up", ("k",), "list", help="Also the up arrow, page up and home."),
+    Action("cursor-down", ("j",), "list"),
+    Action("cursor-up", ("k",), "list"),
     # list: the block under the cursor
-    Action("switch", "Enable or disable the block", ("space",), "list", "on/off"),
-    Action("move-down", "Move the block down", ("J", "alt+down"), "list", "move", together=("move-up",)),
-    Action("move-up", "Move the block up", ("K", "alt+up"), "list"),
-    Action(
-        "carry",
-        "Carry the block with j and k; enter drops it",
-        ("m",),
-        "list",
-        help="Nothing is saved before enter; escape puts it back where it was.",
-    ),
-    Action("edit", "Edit the block in the inspector", ("e",), "list", "edit", "Also enter."),
-    Action(
-        "mode-none",
-        "Content mode none: the default text",
-        ("n",),
-        "list",
-        "mode",
-        "A text you wrote is kept.",
-        together=("mode-before", "mode-after", "mode-override"),
-    ),
-    Action("mode-before", "Content mode before: your text, then the default", ("b",), "list"),
-    Action("mode-after", "Content mode after: the default, then your text", ("f",), "list"),
-    Action(
-        "mode-override",
-        "Content mode override: your text instead of the default",
-        ("o",),
-        "list",
-        help="Starts from the default text.",
-    ),
-    Action("add", "Add a block behind this one", ("a",), "list", "add"),
-    Action("duplicate", "Duplicate the block", ("D",), "list"),
-    Action("properties", "Name, role, type and order of the block", ("r", "f2"), "list"),
-    Action("delete", "Delete the block", ("X", "delete"), "list", help="Custom blocks only; undo brings it back."),
-    Action("reset", "Reset the block to its default, or the whole agent", ("R",), "list"),
-    Action("copy", "Copy the block's text", ("y",), "list"),
-    Action("filter", "Filter the list", ("slash",), "list", "filter", "Escape clears it."),
+    Action("switch", ("space",), "list"),
+    Action("move-down", ("J", "alt+down"), "list", together=("move-up",)),
+    Action("move-up", ("K", "alt+up"), "list"),
+    Action("carry", ("m",), "list"),
+    Action("edit", ("e",), "list"),
+    Action("mode-none", ("n",), "list", together=("mode-before", "mode-after", "mode-override")),
+    Action("mode-before", ("b",), "list"),
+    Action("mode-after", ("f",), "list"),
+    Action("mode-override", ("o",), "list"),
+    Action("add", ("a",), "list"),
+    Action("duplicate", ("D",), "list"),
+    Action("properties", ("r", "f2"), "list"),
+    Action("delete", ("X", "delete"), "list"),
+    Action("reset", ("R",), "list"),
+    Action("copy", ("y",), "list"),
+    Action("filter", ("slash",), "list"),
     # the main screen
-    Action("undo", "Undo", ("u", "ctrl+z"), "list", "undo"),
-    Action("redo", "Redo", ("ctrl+r", "ctrl+y"), "list"),
-    Action("prompt", "Read the compiled prompt", ("p",), "list", "prompt"),
-    Action("back", "Leave a level: a carried block, a filter, a text", ("escape",), "desk", "back"),
-    Action("generate", "Generate a passage", ("g", "f5"), "list", "generate"),
-    Action("story", "Switch story or branch", ("s",), "list", "story"),
-    Action("agents", "Go to the agents", ("1",), "list"),
-    Action("blocks", "Go to the block list", ("2",), "list"),
-    Action("inspector", "Go to the inspector", ("3",), "list"),
-    Action("external", "Open the text in $EDITOR", ("ctrl+e", "f4"), "desk", "$EDITOR", priority=True),
-    Action("reference", "Fragments to name in a text or read in a script", ("f3",), "desk", "fragments", priority=True),
-    Action("resolve", "Settle a conflict with another program", ("exclamation_mark",), "list"),
-    Action("save", "Save now", ("ctrl+s",), "desk", help="Everything is saved by itself after a pause.", priority=True),
+    Action("undo", ("u", "ctrl+z"), "list"),
+    Action("redo", ("ctrl+r", "ctrl+y"), "list"),
+    Action("prompt", ("p",), "list"),
+    Action("back", ("escape",), "desk"),
+    Action("generate", ("g", "f5"), "list"),
+    Action("story", ("s",), "list"),
+    Action("agents", ("1",), "list"),
+    Action("blocks", ("2",), "list"),
+    Action("inspector", ("3",), "list"),
+    Action("external", ("ctrl+e", "f4"), "desk", priority=True),
+    Action("reference", ("f3",), "desk", priority=True),
+    Action("resolve", ("exclamation_mark",), "list"),
+    Action("save", ("ctrl+s",), "desk", priority=True),
     # the compiled prompt
-    Action("search", "Search in the prompt", ("slash",), "prompt", "search"),
-    Action("next-match", "Next match", ("n",), "prompt", "match", together=("previous-match",)),
-    Action("previous-match", "Previous match", ("N",), "prompt"),
-    Action("next-block", "Next block", ("J", "right_square_bracket"), "prompt", "block", together=("previous-block",)),
-    Action("previous-block", "Previous block", ("K", "left_square_bracket"), "prompt"),
-    Action("jump", "Jump to a block", ("b",), "prompt", "jump"),
-    Action("copy-prompt", "Copy the whole prompt", ("Y",), "prompt"),
-    Action("copy-block", "Copy the block's text as it is sent", ("y",), "prompt", "copy", together=("copy-prompt",)),
-    Action("edit-block", "Edit this block", ("e",), "prompt", "edit"),
+    Action("search", ("slash",), "prompt"),
+    Action("next-match", ("n",), "prompt", together=("previous-match",)),
+    Action("previous-match", ("N",), "prompt"),
+    Action("next-block", ("J", "right_square_bracket"), "prompt", together=("previous-block",)),
+    Action("previous-block", ("K", "left_square_bracket"), "prompt"),
+    Action("jump", ("b",), "prompt"),
+    Action("copy-prompt", ("Y",), "prompt"),
+    Action("copy-block", ("y",), "prompt", together=("copy-prompt",)),
+    Action("edit-block", ("e",), "prompt"),
     # the generate screen
-    Action("begin", "Begin, or again", ("ctrl+g", "f5"), "passage", "begin", priority=True),
-    Action("stop", "Stop writing; the text so far can be kept", ("ctrl+x",), "passage", "stop", priority=True),
-    Action("keep", "Keep: save the passage to the story", ("ctrl+s",), "passage", "keep", priority=True),
-    Action(
-        "discard",
-        "Discard the passage",
-        ("ctrl+d",),
-        "passage",
-        "discard",
-        help="Not while the direction is being typed, where the key deletes a character.",
-    ),
-    Action("provider", "Choose what generates", ("ctrl+o",), "passage", "provider", priority=True),
+    Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
+    Action("stop", ("ctrl+x",), "passage", priority=True),
+    Action("keep", ("ctrl+s",), "passage", priority=True),
+    Action("discard", ("ctrl+d",), "passage"),
+    Action("provider", ("ctrl+o",), "passage", priority=True),
     # anywhere
-    Action("leave", "Quit", ("q",), "list"),
-    Action("help", "Help", ("question_mark",), "list", "help"),
-    Action("command-palette", "Command palette", ("ctrl+p",), "app", "every action", priority=True),
-    Action("redraw", "Draw the screen again", ("ctrl+l",), "app", priority=True),
-    Action("keys", "Help", ("f1",), "app", "help", priority=True),
-    Action("quit", "Quit", ("ctrl+q",), "app", priority=True),
+    Action("leave", ("q",), "list"),
+    Action("help", ("question_mark",), "list"),
+    Action("command-palette", ("ctrl+p",), "app", priority=True),
+    Action("redraw", ("ctrl+l",), "app", priority=True),
+    Action("keys", ("f1",), "app", priority=True),
+    Action("quit", ("ctrl+q",), "app", priority=True),
 )
 
 _UNDELIVERABLE = {

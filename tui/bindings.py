@@ -16,10 +16,9 @@ def _binding(action: Action) -> Binding:
     return Binding(
         ",".join(action.keys),
         action.method,
-        action.title,
+        action.id,  # shown nowhere: the texts are those of the registry, in the language in use
         show=False,
         key_display=key_name(action.keys[0]),
         priority=action.priority,
-        tooltip=action.help,
         id=action.id,
     )

@@ -10,6 +10,7 @@ import pytest
 import tui
 from engine.errors import WrongInput
 from tui import language
+from tui.actions import ACTIONS, PLACES
 from tui.language import ENGLISH, LANGUAGES, catalogue, of_locale, t
 
 TUI = Path(tui.__file__).parent
@@ -76,16 +77,29 @@ def test_every_text_asked_for_is_there_and_every_one_there_is_asked_for() -> Non
     assert {key for key in there - asked if not key.startswith(tuple(begun))} == set()
 
 
+def test_every_action_has_its_texts_and_the_texts_have_their_actions() -> None:
+    ids = {action.id for action in ACTIONS}
+    for code in LANGUAGES:
+        texts = catalogue(code, "action")
+        assert {f"{name}.title" for name in ids} | {f"place.{place}" for place in PLACES} <= set(texts), code
+        assert {key.rpartition(".")[0] for key in texts} <= ids | {"place"}, code
+
+
 def _fields(text: str) -> set[str | None]:
     return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
 
 
 def _keys_in_code() -> tuple[set[str], set[str]]:
-    """The keys that `t` is called with, and the beginnings of those that are put together in an f-string."""
+    """The keys that `t` or `find` is called with, and the beginnings of those that are put together in an f-string."""
     keys, begun = set(), {"\0"}
     for file in TUI.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "t" and node.args:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("t", "find")
+                and node.args
+            ):
                 for value in ast.walk(node.args[0]):
                     if isinstance(value, ast.JoinedStr) and isinstance(value.values[0], ast.Constant):
                         begun.add(str(value.values[0].value))

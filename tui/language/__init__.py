@@ -26,6 +26,12 @@ _in_use = ENGLISH
 
 def t(key: str, **values: object) -> str:
     """The text of `key`, "area.name", with `values` in its fields; the key itself when no catalogue has it."""
+    text = find(key, **values)
+    return key if text is None else text
+
+
+def find(key: str, **values: object) -> str | None:
+    """As `t`, for a text that not everything has; None when no catalogue has it."""
     area, _, name = key.partition(".")
     names = (f"{name}.one", name) if values.get("count") == 1 else (name,)
     for language in dict.fromkeys((_in_use, ENGLISH)):
@@ -33,7 +39,7 @@ def t(key: str, **values: object) -> str:
         for wanted in names:
             if wanted in texts:
                 return texts[wanted].format_map(values) if values else texts[wanted]
-    return key
+    return None
 
 
 def use(language: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from tui.actions import ACTIONS, PLACES, Keymap, Place, key_name
+from tui.actions import ACTIONS, PLACES, Keymap, Place, key_name, place_name
 from tui.widgets.stream_view import StreamView
 
 _KEYS = 15
@@ -63,7 +63,7 @@ def help_text(first: Iterable[Place], keymap: Keymap, width: int = 90) -> str:
 
 
 def _section(place: Place, keymap: Keymap, width: int) -> str:
-    lines = [PLACES[place]]
+    lines = [place_name(place)]
     for action in ACTIONS:
         if action.place == place:
             keys = "  ".join(key_name(key) for key in keymap.keys(action))
