@@ -57,12 +57,16 @@ class Session:
         build: Callable[[str, BlockConfig], Base],
         evaluate: Callable[[Base, BlockConfig], Mapping[str, ScriptResult]],
         hooks: Callable[[], HookChain] = lambda: NO_HOOKS,
+        *,
+        target: str | None = None,
     ) -> None:
         self.story = story
         self.branch = branch
         self.agent = agent
         self.document = document
         self.author_input = ""
+        self.target = target
+        """The id of the fragment that its prompt is about; None for a preview that is about none."""
         self._build = build
         self._evaluate = evaluate
         self._hooks = hooks
@@ -181,6 +185,25 @@ class Session:
             if known is None or known[0] is not config or known[1] is not loaded:
                 known = self._prompt = (config, loaded, assemble(loaded.base, config, loaded.results))
             return known[2]
+
+        return compiled
+
+    def compiling_with(self, config: BlockConfig) -> Callable[[], Prompt]:
+        """As `compiling`, of another config on what is loaded now; it also waits for scripts that config alone has.
+
+        Where the tools are the same, nothing but the config differs from `prompt`: neither the story nor what a script
+        has given.
+        """
+        loaded = self._loaded
+        if loaded is None:
+            raise WrongInput("nothing is loaded yet")
+
+        def compiled() -> Prompt:
+            if config.disabled_tools != loaded.base.disabled_tools:
+                other = self.load(config)
+                return assemble(other.base, config, other.results)
+            known = {**self._evaluate(loaded.base, config), **loaded.results}
+            return assemble(loaded.base, config, known)
 
         return compiled
 

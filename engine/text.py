@@ -36,7 +36,7 @@ def utf16_length(text: str) -> int:
     return len(text) + sum(1 for char in text if ord(char) > 0xFFFF)
 
 
-def common_prefix(one: Sequence[str], two: Sequence[str]) -> int:
+def common_prefix(one: Sequence[object], two: Sequence[object]) -> int:
     """How many items both begin with, by halving: comparing slices costs next to nothing."""
     low, high = 0, min(len(one), len(two))
     while low < high:

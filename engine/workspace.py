@@ -14,7 +14,7 @@ from functools import cached_property
 from operator import is_
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from engine import disk
@@ -26,7 +26,7 @@ from engine.blocks.apply import ScriptResult
 from engine.blocks.bundles import agent_bundle, is_customised
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, Pending, SaveState, read_config
-from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
+from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError, WrongInput
 from engine.hooks import HookRegistry
 from engine.library import config_folder, state_folder
 from engine.models import REHEARSAL as REHEARSAL
@@ -35,7 +35,7 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Base, Prompt, build_base, cut_short, evaluate_scripts, script_result
-from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, list_logs, read_log, save_passage
+from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, last_log, list_logs, read_log, save_passage
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -43,6 +43,7 @@ from engine.story import Branch, Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
 if TYPE_CHECKING:
+    from engine.comparison import Comparison
     from engine.doctor import Finding, Repaired
     from engine.exchange import Exchange
     from engine.models.choice import ModelChange
@@ -100,6 +101,16 @@ class Replay:
     provider: str
     created_at: str
     input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a prompt is compared with: the one of the config as it was `opened` in this session, as it is `saved`, or of
+    the `default`; the one `sent` last; or the one of another `branch`.
+    """
+
+    kind: Literal["opened", "saved", "default", "sent", "branch"]
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,21 +256,45 @@ class Workspace:
         return dump_config(EMPTY) if saved is None else saved
 
     def session(
-        self, story_id: str, agent_name: str, branch: str | None = None, *, model: str | None = None
+        self,
+        story_id: str,
+        agent_name: str,
+        branch: str | None = None,
+        *,
+        model: str | None = None,
+        target: str | None = None,
     ) -> Session:
         """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`.
 
-        `model` is the id of the model it would ask; left out, the one the agent resolves to.
+        `model` is the id of the model it would ask; left out, the one the agent resolves to. `target` is the id of the
+        fragment its prompt is to be about, for an agent that has a `subject`; loading raises `NotFound` without it.
         """
         branch_id = self.story(story_id).branch(branch).id
+        definition = agent(agent_name)
 
         def build(author_input: str, config: BlockConfig) -> Base:
-            return self.base(story_id, agent_name, branch_id, author_input, config, model=model)
+            sources = self._sources(story_id, branch_id, definition, target, author_input)
+            return self.base(story_id, agent_name, branch_id, author_input, config, model=model, sources=sources)
 
         document = self.document(story_id, agent_name, branch_id)
         return Session(
-            story_id, branch_id, agent(agent_name).name, document, build, self.evaluate, lambda: self.hooks.current
+            story_id,
+            branch_id,
+            definition.name,
+            document,
+            build,
+            self.evaluate,
+            lambda: self.hooks.current,
+            target=target,
         )
+
+    def targets(self, story_id: str, agent_name: str, branch: str | None = None) -> Sequence[Fragment]:
+        """The fragments that a prompt of this agent can be about, in file order; none when it is about none."""
+        subject = agent(agent_name).subject
+        if subject is None:
+            return ()
+        found = self.fragments(story_id, branch)
+        return [item for item in found if not subject.types or item.type in subject.types]
 
     def save(self, session: Session) -> SaveJob | None:
         """Begin to write unsaved edits on an engine thread; None when nothing is to be written, or is being written.
@@ -423,6 +458,49 @@ class Workspace:
             raise InvalidFile.of(fault)
         session.install(session.load())
         return session.prompt()
+
+    def comparing(self, session: Session, reference: Reference) -> Callable[[], Comparison]:
+        """What the session's prompt, as it stands, is compared with a reference: to be called on any thread, for it
+        reads and runs scripts.
+
+        Raises `StonehandError`, then or now: `NotFound` when there is nothing to compare with.
+        """
+        from engine.comparison import Sent, compare
+
+        now = session.compiling()
+        if reference.kind == "sent":
+            root = self.story(session.story).content_root(session.branch)
+
+            def compared() -> Comparison:
+                log = last_log(root, session.agent)
+                if log is None:
+                    raise NotFound(f"{session.agent} was sent nothing on branch {session.branch} yet")
+                sent = Sent.of_log(log)
+                return compare(sent, Sent.of_prompt(now(), by_message=sent.by_message))
+
+            return compared
+        before = self._reference_prompt(session, reference)
+        return lambda: compare(Sent.of_prompt(before()), Sent.of_prompt(now()))
+
+    def _reference_prompt(self, session: Session, reference: Reference) -> Callable[[], Prompt]:
+        document = session.document
+        if reference.kind != "branch":
+            configs = {"opened": document.opened, "saved": document.saved_config, "default": EMPTY}
+            return session.compiling_with(configs[reference.kind])
+        author_input, target = session.author_input, session.target
+
+        def compiled() -> Prompt:
+            folder = self.story(session.story)
+            branch = folder.branch(reference.branch).id
+            there = target is not None and folder.snapshot(branch).get(target) is not None
+            other = self.session(session.story, session.agent, branch, target=target if there else None)
+            if (fault := other.document.fault) is not None:
+                raise InvalidFile.of(fault)
+            other.author_input = author_input
+            other.install(other.load())
+            return other.prompt()
+
+        return compiled
 
     def start(self, function: Callable[[], _T]) -> concurrent.futures.Future[_T]:
         """Run one of the waiting methods on an engine thread: `workspace.start(session.load)`."""
@@ -682,6 +760,18 @@ class Workspace:
         file = _config_file(folder.writable_root(session.branch), session.agent)
         session.document.write(pending, file)
         return file
+
+    def _sources(
+        self, story_id: str, branch: str, definition: AgentDefinition, target: str | None, author_input: str
+    ) -> Sources:
+        if target is None:
+            return NO_SOURCES
+        if definition.subject is None:
+            raise WrongInput(f"a prompt of {definition.name} is about no fragment", repair="choose none")
+        fragment = self.story(story_id).snapshot(branch).get(target)
+        if fragment is None:
+            raise NotFound(f"there is no fragment {target} on branch {branch}", repair="choose another one")
+        return definition.subject.sources(fragment, author_input)
 
     def _known_base(self, key: tuple[object, ...], made_of: tuple[object, ...]) -> Base | None:
         with self._lock:

@@ -12,7 +12,7 @@ from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
 from engine.agents.instructions import filled, for_tools
 from engine.agents.sections import Lane
-from engine.agents.sources import Sources
+from engine.agents.sources import NEW_PROSE, Sources
 from engine.blocks import BlockSlot, ContextBlock
 from engine.context import ContextOptions, ContextState
 from engine.story import Fragment, StorySnapshot
@@ -244,5 +244,6 @@ AGENTS: Final = (
         analyze_blocks,
         analyze_slots,
         context=before_passage,
+        subject=NEW_PROSE,
     ),
 )

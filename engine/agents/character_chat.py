@@ -10,6 +10,7 @@ from typing import Final
 from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
 from engine.agents.instructions import filled
+from engine.agents.sources import CHARACTER
 from engine.blocks import BlockSlot, ContextBlock
 from engine.story.render import demote, group, identity_sheet
 from engine.text import is_blank, join_parts
@@ -84,5 +85,6 @@ AGENTS: Final = (
         READING_TOOLS,
         chat_blocks,
         chat_slots,
+        subject=CHARACTER,
     ),
 )

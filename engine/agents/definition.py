@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.agents.instructions import DEFAULTS, Instructions, for_tools
-from engine.agents.sources import NO_SOURCES, Sources
+from engine.agents.sources import NO_SOURCES, Sources, Subject
 from engine.blocks import BlockConfig, BlockSlot, ContextBlock
 from engine.context import ContextOptions, ContextState
 from engine.story import StorySnapshot
@@ -62,7 +62,7 @@ class AgentDefinition:
     `build` and `slots` are pure. `slots` gives every default block the agent can have in the story's mode,
     in the order `build` makes them, each with the reason why it is absent now. `reads_writer`: its blocks show the
     writer's, so the writer's config belongs into its input. `context` says what part of the story its state is
-    made of.
+    made of; `subject` what fragment a run of it is about, None where it is about none.
     """
 
     name: str
@@ -74,3 +74,4 @@ class AgentDefinition:
     slots: Callable[[AgentInput], tuple[BlockSlot, ...]]
     reads_writer: bool = False
     context: Callable[[StorySnapshot, Sources], ContextOptions] = _whole_story
+    subject: Subject | None = None

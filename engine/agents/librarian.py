@@ -9,6 +9,7 @@ from typing import Final
 
 from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
+from engine.agents.sources import SECTION, TARGET, TARGET_CHARACTER
 from engine.blocks import BlockSlot, ContextBlock
 from engine.story import Fragment
 from engine.story.render import catalog_row
@@ -217,6 +218,7 @@ AGENTS: Final = (
         (*READING_TOOLS, *EDITING_TOOLS),
         refine_blocks,
         refine_slots,
+        subject=TARGET,
     ),
     AgentDefinition(
         "librarian.optimize-character",
@@ -226,6 +228,7 @@ AGENTS: Final = (
         (*READING_TOOLS, *EDITING_TOOLS),
         optimize_blocks,
         optimize_slots,
+        subject=TARGET_CHARACTER,
     ),
     AgentDefinition(
         "librarian.prose-transform",
@@ -235,5 +238,6 @@ AGENTS: Final = (
         (),
         transform_blocks,
         transform_slots,
+        subject=SECTION,
     ),
 )

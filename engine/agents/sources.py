@@ -7,6 +7,7 @@ Source: seed, "AgentBlockContext"; spec, sections 4.3, 4.4 and 7.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,3 +85,26 @@ class Sources:
 
 
 NO_SOURCES = Sources()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The fragment that a run of an agent is about: of one of `types` (none: of any), and `sources` is what the run is
+    told when it is chosen, together with the author's words.
+    """
+
+    types: tuple[str, ...]
+    sources: Callable[[Fragment, str], Sources]
+
+
+TARGET = Subject((), lambda fragment, said: Sources(target=fragment, instructions=said))
+TARGET_CHARACTER = Subject(("character",), lambda fragment, said: Sources(target=fragment, instructions=said))
+CHARACTER = Subject(("character",), lambda fragment, _said: Sources(character=fragment))
+NEW_PROSE = Subject(("prose",), lambda fragment, _said: Sources(new_prose=fragment))
+SECTION = Subject(
+    ("prose",),
+    lambda fragment, said: Sources(
+        selection=Selection("custom" if said else "rewrite", fragment.content, fragment.content, said)
+    ),
+)
+"""A whole section of prose as the span that is selected."""

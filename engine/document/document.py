@@ -113,6 +113,8 @@ class Document:
         """In a conflict, what the file holds now."""
         self.state = SaveState.SAVED
         self.revision = 0
+        self.opened: BlockConfig
+        """The config as the file held it when it was opened."""
         self.recovered = False
         """Whether edits of an earlier session that never reached the file were restored."""
         self._past: list[_State] = []
@@ -122,7 +124,7 @@ class Document:
         self._in_flight: list[Pending] = []
         self._saved = disk.read_bytes(file)
         self._now = self._read(self._saved)
-        self._base = self._valid = self._now.config
+        self._base = self._valid = self.opened = self._now.config
         self._recover()
 
     # -- reading
@@ -130,6 +132,11 @@ class Document:
     @property
     def config(self) -> BlockConfig:
         return self._now.config
+
+    @property
+    def saved_config(self) -> BlockConfig:
+        """The config as the file holds it, as far as is known; what is not saved yet is edited from it."""
+        return self._base
 
     @property
     def saving(self) -> bool:

@@ -1,7 +1,7 @@
 """Generations: a prompt sent over a wire, the text as it arrives, and saving it to the story."""
 
 from engine.runs.direction import Directions
-from engine.runs.log import generation_log, list_logs, read_log
+from engine.runs.log import generation_log, last_log, list_logs, read_log
 from engine.runs.run import Run, RunView
 from engine.runs.save import Saved, save_passage
 from engine.runs.unkept import UnkeptPassages
@@ -13,6 +13,7 @@ __all__ = [
     "Saved",
     "UnkeptPassages",
     "generation_log",
+    "last_log",
     "list_logs",
     "read_log",
     "save_passage",

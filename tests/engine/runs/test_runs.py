@@ -203,6 +203,12 @@ def test_keeping_writes_fragment_section_and_log_as_the_reference_does(data: Pat
     assert saved.log_id.startswith("gen-")
     assert log["createdAt"].endswith("Z")
     assert isinstance(log.pop("durationMs"), int)
+    own = log.pop("stonehand")
+    assert own["agent"] == WRITER
+    for message, blocks in zip(log["messages"], own["blocks"], strict=True):
+        starts = [block["start"] for block in blocks[1:]]
+        assert all(message["content"][start - 2 : start] == "\n\n" for start in starts)
+        assert blocks[-1]["contentEnd"] == len(message["content"])
     assert {key: value for key, value in log.items() if key != "createdAt"} == {
         "id": saved.log_id,
         "input": direction,
