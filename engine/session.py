@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
 from engine.blocks.config import LONGEST_NAME, BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
+from engine.blocks.moves import gathered, shifted
 from engine.blocks.rows import BlockSlot, Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
@@ -259,17 +260,7 @@ class Session:
 
     def duplicate(self, key: str) -> str:
         """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block."""
-        row = self.row(key)
-        custom = edits.custom_at(self.document.config, row.key)
-        name = cut(row.name, LONGEST_NAME - len(" copy")) + " copy"
-        if custom is not None:
-            block = self._new(name=name, role=custom.role, type=custom.type, content=custom.content, like=custom)
-        else:
-            block = self._new(name=name, role=row.role, type="simple", content=row.content or "")
-        self._apply(
-            f"duplicate {row.name}", lambda config: edits.add_block(config, self.rows, block, key, self._other_mode)
-        )
-        return block.id
+        return self.duplicate_all([key])[0]
 
     def change(
         self,
@@ -316,6 +307,78 @@ class Session:
         """Put another config in place of this one, as one step that undo takes back."""
         return self._apply(label, lambda _: config)
 
+    # -- edits of several blocks, each one step that undo takes back; they raise as those of one do
+
+    def toggle_all(self, keys: Iterable[str], enabled: bool | None = None) -> Change | None:
+        """Enable or disable blocks; without `enabled` all are disabled when one of them is enabled."""
+        rows = self._rows_of(keys)
+        target = not any(row.enabled for row in rows) if enabled is None else enabled
+        rows = [row for row in rows if row.enabled != target]
+
+        def edit(config: BlockConfig) -> BlockConfig:
+            for row in rows:
+                config = edits.set_enabled(config, row.id, target)
+            return config
+
+        return self._apply(f"{'enable' if target else 'disable'} {_named(rows)}", edit)
+
+    def shift(self, keys: Iterable[str], step: int, shown: Collection[str] | None = None) -> Change | None:
+        """Move blocks by `step` rows, those of each role together, over the rows in `shown` (see `moves.shifted`)."""
+        moved = {row.key for row in self._rows_of(keys)}
+        return self.rearrange(shifted(self.rows, moved, step, shown), moved)
+
+    def gather(self, keys: Iterable[str], key: str, index: int) -> Change | None:
+        """Put a block at `index` of its role and the other blocks of that role beside it (see `moves.gathered`)."""
+        role = self.row(key).role
+        moved = {row.key for row in self._rows_of(keys) if row.role == role}
+        return self.rearrange(gathered(self.rows, moved | {key}, key, index), moved | {key})
+
+    def rearrange(self, order: Sequence[str], moved: Collection[str]) -> Change | None:
+        """Show the blocks in this order of all their keys, `moved` being those whose places change."""
+        rows = self.rows
+        if [row.key for row in rows] == list(order):
+            return None
+        named = _named([row for row in rows if row.key in moved])
+        return self._apply(
+            f"move {named}", lambda config: edits.rearrange(config, rows, order, moved, self._other_mode)
+        )
+
+    def clear_modes(self, keys: Iterable[str]) -> Change | None:
+        """Have built-in blocks say their default text again; texts that were written are kept. Others stay."""
+        rows = [row for row in self._rows_of(keys) if not row.custom]
+
+        def edit(config: BlockConfig) -> BlockConfig:
+            for row in rows:
+                config = edits.set_mode(config, row.id, None, row.default or "")
+            return config
+
+        return self._apply(f"no text of {_named(rows)}", edit) if rows else None
+
+    def duplicate_all(self, keys: Iterable[str]) -> list[str]:
+        """Add a copy behind each block, as `duplicate` does; returns their ids, in the order of the list."""
+        rows = self._rows_of(keys)
+        added: list[tuple[CustomBlock, str | None]] = []
+        for row in rows:
+            added.append((self._copy(row, [block for block, _ in added]), row.key))
+        self._apply(
+            f"duplicate {_named(rows)}", lambda config: edits.add_blocks(config, self.rows, added, self._other_mode)
+        )
+        return [block.id for block, _ in added]
+
+    def delete_all(self, keys: Iterable[str]) -> Change | None:
+        """Delete the custom ones of some blocks; built-in ones can only be disabled, and stay."""
+        rows = [row for row in self._rows_of(keys) if row.custom]
+        if not rows:
+            return None
+        return self._apply(
+            f"delete {_named(rows)}", lambda config: edits.delete_blocks(config, [row.key for row in rows])
+        )
+
+    def reset_all(self, keys: Iterable[str]) -> Change | None:
+        """Drop what is overridden about some blocks."""
+        rows = self._rows_of(keys)
+        return self._apply(f"reset {_named(rows)}", lambda config: edits.reset_blocks(config, {row.id for row in rows}))
+
     def set_tool(self, tool: str, enabled: bool, known: tuple[str, ...]) -> Change | None:
         """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
         if tool not in known:
@@ -359,16 +422,41 @@ class Session:
             raise WrongInput(f"{row.name} is a built-in block", repair="only custom blocks can be changed like this")
         return row
 
+    def _rows_of(self, keys: Iterable[str]) -> list[Row]:
+        """The rows of these keys, in the order of the list. Raises `NotFound`."""
+        wanted = set(keys)
+        rows = [row for row in self.rows if row.key in wanted]
+        for key in wanted - {row.key for row in rows}:
+            self.row(key)
+        return rows
+
+    def _copy(self, row: Row, beside: Sequence[CustomBlock]) -> CustomBlock:
+        """What a duplicate of a block is, made after those `beside` it."""
+        custom = edits.custom_at(self.document.config, row.key)
+        name = cut(row.name, LONGEST_NAME - len(" copy")) + " copy"
+        if custom is not None:
+            return self._new(
+                name=name, role=custom.role, type=custom.type, content=custom.content, like=custom, beside=beside
+            )
+        return self._new(name=name, role=row.role, type="simple", content=row.content or "", beside=beside)
+
     def _new(
-        self, *, name: str, role: Role, type: BlockType, content: str, like: CustomBlock | None = None
+        self,
+        *,
+        name: str,
+        role: Role,
+        type: BlockType,
+        content: str,
+        like: CustomBlock | None = None,
+        beside: Sequence[CustomBlock] = (),
     ) -> CustomBlock:
-        taken = {block.id for block in self.document.config.customBlocks}
+        taken = {block.id for block in (*self.document.config.customBlocks, *beside)}
         values: dict[str, Any] = like.model_dump() if like is not None else {}
         values |= {
             "id": new_block_id(taken),
             "name": _name(name),
             "role": role,
-            "order": edits.next_order(self.rows, role),
+            "order": edits.next_order(self.rows, role) + 100 * sum(block.role == role for block in beside),
             "enabled": True,
             "type": type,
             "content": content,
@@ -392,6 +480,11 @@ def _name(name: str) -> str:
     if (length := utf16_length(name)) > LONGEST_NAME:
         raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {LONGEST_NAME}")
     return name
+
+
+def _named(rows: Sequence[Row]) -> str:
+    """What a label calls these blocks."""
+    return rows[0].name if len(rows) == 1 else f"{len(rows)} blocks"
 
 
 def _check_order(order: Number | None) -> None:

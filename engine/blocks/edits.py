@@ -6,7 +6,8 @@ mode included, so that a block which appears later takes the place the list show
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.blocks.apply import effective_order, order_ranks
@@ -98,20 +99,45 @@ def move_block(
     sequence = [other.id for other in rows if other.role == row.role and other.key != key]
     sequence.insert(max(0, min(index, len(sequence))), row.id)
     sequences = {role: sequence if role == row.role else _ids(rows, role) for role in ROLES}
-    return write_order(config, sequences, other_mode, row.id)
+    return write_order(config, sequences, other_mode, {row.id})
+
+
+def rearrange(
+    config: BlockConfig,
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    moved: Collection[str],
+    other_mode: Sequence[BlockSlot] = (),
+) -> BlockConfig:
+    """Show `rows` in the order of `keys`, which names each of them once; `moved` are the keys that change their places.
+
+    As for `move_block`, the whole sequence becomes `blockOrder`. Raises `ValueError` when `keys` are not those of the
+    rows, or when the id of one of `moved` is not unique.
+    """
+    by_key = {row.key: row for row in rows}
+    if len(keys) != len(by_key) or by_key.keys() != set(keys):
+        raise ValueError("the order does not name every block once")
+    counts = Counter(row.id for row in rows)
+    shared = next((by_key[key].id for key in keys if key in moved and counts[by_key[key].id] > 1), None)
+    if shared is not None:
+        raise ValueError(f"two blocks share the id {shared}, so neither can be moved alone")
+    ordered = [by_key[key] for key in keys]
+    return write_order(
+        config, {role: _ids(ordered, role) for role in ROLES}, other_mode, {by_key[key].id for key in moved}
+    )
 
 
 def write_order(
     config: BlockConfig,
-    sequences: dict[Role, list[str]],
+    sequences: Mapping[Role, list[str]],
     other_mode: Sequence[BlockSlot] = (),
-    moved: str | None = None,
+    moved: Collection[str] = (),
 ) -> BlockConfig:
     """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour.
 
     `other_mode` is every default block the agent has in the story's other mode, where the same order counts: those
     `sequences` does not list are put between its ids so that the other mode, too, stays as `config` shows it there but
-    for the block `moved`, of which they keep their side where they can. As an id has one place in both modes, a custom
+    for the blocks `moved`, of which they keep their side where they can. As an id has one place in both modes, a custom
     block can't keep two: where the modes show it on different sides of a default block that both have, `sequences`
     decides, and the default blocks of the other mode still keep their order.
     """
@@ -129,9 +155,9 @@ def write_order(
 
 def _with_other_mode(
     config: BlockConfig,
-    sequences: dict[Role, list[str]],
+    sequences: Mapping[Role, list[str]],
     other_mode: Sequence[BlockSlot],
-    moved: str | None,
+    moved: Collection[str],
     known: set[str],
 ) -> list[str]:
     customs = frozenset(block.id for block in config.customBlocks)
@@ -153,13 +179,13 @@ def _shown(config: BlockConfig, slots: Sequence[BlockSlot], role: Role) -> list[
     return list(dict.fromkeys(block.id for block in blocks))
 
 
-def _woven(listed: list[str], shown: Sequence[str], customs: frozenset[str], moved: str | None) -> list[str]:
+def _woven(listed: list[str], shown: Sequence[str], customs: frozenset[str], moved: Collection[str] = ()) -> list[str]:
     """`listed` with what only `shown` has: each behind the ids it stands behind there, and so before the others.
 
     Where the two contradict each other, default blocks count before custom ones, and those before `moved`.
     """
     place = {block_id: index for index, block_id in enumerate(listed)}
-    weight = {block_id: 0 if block_id == moved else 1 if block_id in customs else 2 for block_id in place}
+    weight = {block_id: 0 if block_id in moved else 1 if block_id in customs else 2 for block_id in place}
     end = len(listed)
     # For each of `shown`: by weight, the first place of what comes later and weighs more.
     limits: list[tuple[int, int, int]] = []
@@ -222,7 +248,7 @@ def fit_agent(
         mine = {block_id for ids in shown for block_id in ids}
         listed = [block_id for block_id in named if block_id in mine]
         for ids in shown:
-            listed = _woven(listed, ids, customs, None)
+            listed = _woven(listed, ids, customs)
         order += listed
     overrides = {block_id: override for block_id, override in config.overrides.items() if block_id in known}
     fitted = config.model_copy(update={"overrides": overrides, "blockOrder": tuple(dict.fromkeys(order))})
@@ -241,14 +267,30 @@ def add_block(
 
     `blockOrder` stays empty while it is empty and no place was asked for: then the block's own `order` puts it last.
     """
-    config = config.model_copy(update={"customBlocks": (*config.customBlocks, block)})
-    if after is None and not config.blockOrder:
+    return add_blocks(config, rows, [(block, after)], other_mode)
+
+
+def add_blocks(
+    config: BlockConfig,
+    rows: Sequence[Row],
+    added: Sequence[tuple[CustomBlock, str | None]],
+    other_mode: Sequence[BlockSlot] = (),
+) -> BlockConfig:
+    """Append custom blocks, each behind a row of its role or last in it, as `add_block` does with one."""
+    blocks = [block for block, _ in added]
+    config = config.model_copy(update={"customBlocks": (*config.customBlocks, *blocks)})
+    if not config.blockOrder and all(after is None for _, after in added):
         return config
-    sequence = [row.id for row in rows if row.role == block.role]
-    anchor = next((row for row in rows if row.key == after and row.role == block.role), None)
-    sequence.insert(sequence.index(anchor.id) + 1 if anchor is not None else len(sequence), block.id)
-    sequences = {role: sequence if role == block.role else _ids(rows, role) for role in ROLES}
-    return write_order(config, sequences, other_mode, block.id)
+    sequences: dict[Role, list[str]] = {}
+    for role in ROLES:
+        members = [row for row in rows if row.role == role]
+        behind: dict[str, list[str]] = {row.key: [] for row in members}
+        last: list[str] = []
+        for block, after in added:
+            if block.role == role:
+                behind.get(after or "", last).append(block.id)
+        sequences[role] = [block_id for row in members for block_id in (row.id, *behind[row.key])] + last
+    return write_order(config, sequences, other_mode, {block.id for block in blocks})
 
 
 def next_order(rows: Iterable[Row], role: Role) -> Number:
@@ -277,26 +319,34 @@ def set_custom(
 
 def delete_block(config: BlockConfig, key: str) -> BlockConfig:
     """Remove a custom block; with the last of its id also its override and its place in the order."""
-    index = _index_of(config, key)
-    if index is None:
-        return config
-    block_id = config.customBlocks[index].id
-    left = (*config.customBlocks[:index], *config.customBlocks[index + 1 :])
-    if any(block.id == block_id for block in left):
+    return delete_blocks(config, [key])
+
+
+def delete_blocks(config: BlockConfig, keys: Iterable[str]) -> BlockConfig:
+    """Remove custom blocks, as `delete_block` does with one; other keys are passed over."""
+    indices = {index for key in keys if (index := _index_of(config, key)) is not None}
+    left = tuple(block for index, block in enumerate(config.customBlocks) if index not in indices)
+    gone = {config.customBlocks[index].id for index in indices} - {block.id for block in left}
+    if not gone:
         return config.model_copy(update={"customBlocks": left})
     return config.model_copy(
         update={
             "customBlocks": left,
-            "overrides": {key: value for key, value in config.overrides.items() if key != block_id},
-            "blockOrder": tuple(item for item in config.blockOrder if item != block_id),
+            "overrides": {key: value for key, value in config.overrides.items() if key not in gone},
+            "blockOrder": tuple(item for item in config.blockOrder if item not in gone),
         }
     )
 
 
 def reset_block(config: BlockConfig, block_id: str) -> BlockConfig:
     """Drop everything overridden about a block. Its place in a written order stays."""
+    return reset_blocks(config, {block_id})
+
+
+def reset_blocks(config: BlockConfig, block_ids: Collection[str]) -> BlockConfig:
+    """Drop everything overridden about some blocks. Their places in a written order stay."""
     return config.model_copy(
-        update={"overrides": {key: value for key, value in config.overrides.items() if key != block_id}}
+        update={"overrides": {key: value for key, value in config.overrides.items() if key not in block_ids}}
     )
 
 

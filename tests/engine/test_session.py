@@ -373,3 +373,70 @@ def test_an_order_written_in_prewriter_mode_is_whole_for_the_standard_one(
     assert in_mode("standard") == standard
     assert in_mode("standard", lambda session: session.move("summary", 0))[3] == "summary"
     assert in_mode("prewriter") == brief
+
+
+def test_several_blocks_are_switched_off_together_then_on_as_one_step(session: Session) -> None:
+    before = session.document.pending()
+    keys = ["tools", "author-input"]
+    session.toggle("tools", False)
+    change = session.toggle_all(keys)
+    assert change is not None and change.label == "disable author-input", "what is off already is not named"
+    assert [session.row(key).enabled for key in keys] == [False, False]
+    session.toggle_all(keys)
+    assert [session.row(key).enabled for key in keys] == [True, True]
+    for _ in range(3):
+        session.undo()
+    assert session.document.pending() == before is None
+    assert session.toggle_all(keys, True) is None
+    with pytest.raises(NotFound, match="no block 'nope'"):
+        session.toggle_all(["tools", "nope"])
+    assert session.row("tools").enabled
+
+
+def test_several_blocks_are_duplicated_and_deleted_as_one_step(session: Session) -> None:
+    before = [row.key for row in session.rows]
+    keys = [before[-1], before[0], before[-2]]
+    made = session.duplicate_all(keys)
+    after = [row.key for row in session.rows]
+    assert len(set(made)) == 3 and [key for key in after if key not in made] == before
+    for key, copy in zip([before[0], before[-2], before[-1]], made, strict=True):
+        assert after[after.index(key) + 1] == copy
+    orders = [session.row(key).name for key in made]
+    assert all(name.endswith(" copy") for name in orders)
+    session.undo()
+    assert [row.key for row in session.rows] == before
+    session.redo()
+    assert session.delete_all([*made, "tools"]) is not None
+    assert [row.key for row in session.rows] == before, "a built-in block stays"
+    assert session.delete_all(["tools"]) is None
+
+
+def test_several_blocks_are_reset_and_lose_their_modes_as_one_step(session: Session) -> None:
+    session.set_mode("tools", "override", "mine")
+    session.set_mode("author-input", "append", "mine too")
+    session.toggle("author-input", False)
+    changed = session.document.config
+    session.clear_modes(["tools", "author-input"])
+    assert [session.row(key).mode for key in ("tools", "author-input")] == [None, None]
+    assert session.text("tools") == "mine", "a text that was written is kept"
+    session.undo()
+    assert session.document.config == changed
+    session.reset_all(["tools", "author-input"])
+    assert session.document.config.overrides == {}
+    session.undo()
+    assert session.document.config == changed
+
+
+def test_several_blocks_are_moved_as_one_step(session: Session) -> None:
+    before = [row.key for row in session.rows]
+    assert session.shift([before[0]], -1) is None, "it is the first"
+    change = session.shift([before[0], before[1]], 1)
+    assert change is not None and change.label == "move 2 blocks"
+    assert [row.key for row in session.rows][:3] == [before[2], before[0], before[1]]
+    session.undo()
+    last = before[-1]
+    session.gather([last, before[-3], before[0]], last, len(ids(session, "user")) - 1)
+    assert [row.key for row in session.rows][-3:] == [before[-2], before[-3], last]
+    assert session.rows[0].key == before[0]
+    session.undo()
+    assert [row.key for row in session.rows] == before

@@ -212,3 +212,29 @@ def test_what_was_not_moved_keeps_its_order_in_both_modes(data: st.DataObject, o
         free = () if config.blockOrder else ids
         assert shown(there, moved, row.id, *free) == shown(there, config, row.id, *free)
         config = moved
+
+
+@given(situations(), st.data())
+def test_several_blocks_are_deleted_as_one_after_the_other(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    keys = [row.key for row in arrange(slots, blocks, config, scripts, len) if row.custom]
+    chosen = data.draw(st.sets(st.sampled_from(keys))) if keys else set()
+    single = config
+    for key in sorted(chosen, reverse=True):  # later twins first, so that keys stay what they are
+        single = edits.delete_block(single, key)
+    assert edits.delete_blocks(config, chosen) == single
+
+
+@given(situations(), st.data())
+def test_several_blocks_are_added_each_behind_its_row(situation: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    slots, blocks, config, scripts = situation
+    rows = arrange(slots, blocks, config, scripts, len)
+    behind = data.draw(st.lists(st.sampled_from(rows), unique_by=lambda row: row.key, min_size=1, max_size=4))
+    added = [
+        (CustomBlock(id=f"cb-new{n}", name="N", role=row.role, type="simple", content="x"), row.key)
+        for n, row in enumerate(behind)
+    ]
+    after = [row.key for row in arrange(slots, blocks, edits.add_blocks(config, rows, added), scripts, len)]
+    assert [key for key in after if not key.startswith("cb-new")] == [row.key for row in rows]
+    for block, key in added:
+        assert after[after.index(key) + 1] == block.id
