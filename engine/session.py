@@ -12,11 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.agents.older_layout import old_block_warnings
+from engine.agents.older_layout import old_block_warnings, renamed_block
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
 from engine.blocks.config import LONGEST_NAME, BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
+from engine.blocks.leftovers import Leftover, drop_ids, find_leftovers, part_shared, rename_id
 from engine.blocks.moves import gathered, shifted
 from engine.blocks.rows import BlockSlot, Row, RowMemo
 from engine.document import Change, Document
@@ -76,6 +77,7 @@ class Session:
         self._prompt: tuple[BlockConfig, Loaded, Prompt] | None = None
         self._memo = RowMemo()
         self._cut_short: dict[str, ScriptResult] = {}
+        self._leftovers: tuple[BlockConfig, Base, tuple[Leftover, ...]] | None = None
 
     # -- state
 
@@ -126,6 +128,17 @@ class Session:
     def old_blocks(self) -> list[str]:
         """A warning for each id of the older layout in the config; none before the session was loaded."""
         return old_block_warnings(self.story, self.document.config, self.base.known_ids) if self.base else []
+
+    @property
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """What the config says of blocks that are not there; empty before the first `install`."""
+        base, config = self.base, self.document.config
+        if base is None:
+            return ()
+        if self._leftovers is None or self._leftovers[0] is not config or self._leftovers[1] is not base:
+            found = find_leftovers(config, base.known_ids, lambda old: renamed_block(old, base.known_ids))
+            self._leftovers = (config, base, found)
+        return self._leftovers[2]
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -379,6 +392,36 @@ class Session:
         rows = self._rows_of(keys)
         return self._apply(f"reset {_named(rows)}", lambda config: edits.reset_blocks(config, {row.id for row in rows}))
 
+    # -- what is left over in the config
+
+    def drop_leftovers(self, ids: Iterable[str]) -> Change | None:
+        """Remove the overrides and places of ids that no block has."""
+        found = [self._leftover(block_id, "override", "order", "old").id for block_id in ids]
+        what = found[0] if len(found) == 1 else f"{len(found)} ids"
+        return self._apply(f"remove what is left of {what}", lambda config: drop_ids(config, found))
+
+    def rename_leftover(self, block_id: str) -> Change | None:
+        """Give what is stored for a block of the older layout to the block it is now.
+
+        Raises `WrongInput` when that has an override of its own.
+        """
+        left = self._leftover(block_id, "old")
+        new = left.successor
+        if new is None or not left.renamable:
+            raise WrongInput(
+                f"{new} has an override too",
+                repair=f"take over by hand what is wanted of that of {block_id}, and remove it",
+            )
+        return self._apply(f"rename {block_id} to {new}", lambda config: rename_id(config, block_id, new))
+
+    def part_shared(self, block_id: str) -> Change | None:
+        """Give all blocks but the first that share an id one of their own."""
+        self._leftover(block_id, "shared")
+        return self._apply(
+            f"give the blocks with the id {block_id} ids of their own",
+            lambda config: part_shared(config, block_id, new_block_id),
+        )
+
     def set_tool(self, tool: str, enabled: bool, known: tuple[str, ...]) -> Change | None:
         """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
         if tool not in known:
@@ -402,6 +445,12 @@ class Session:
         return self.document.redo()
 
     # -- inside
+
+    def _leftover(self, block_id: str, *kinds: str) -> Leftover:
+        for left in self.leftovers:
+            if left.id == block_id and left.kind in kinds:
+                return left
+        raise NotFound(f"nothing of the kind is left over for {block_id!r}", file=self.document.file)
 
     @property
     def _other_mode(self) -> tuple[BlockSlot, ...]:

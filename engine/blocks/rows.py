@@ -45,7 +45,8 @@ class Row:
 
     `key` is unique in the list (the id, with `#2` … behind a repeated one); `name` is the id of a built-in block and
     the user's name of a custom one; `content` what the block compiles to, before fragment tags; `default` what it
-    would be without overrides; `note` the reason when `state` is not `compiled`, or the warning when `warning`.
+    would be without overrides; `note` the reason when `state` is not `compiled`, or the warning when `warning`;
+    `pinned` whether `order` is that of an override, which wins over the place in the list.
     """
 
     key: str
@@ -63,6 +64,7 @@ class Row:
     tokens: int | None
     note: str = ""
     warning: bool = False
+    pinned: bool = False
 
     @property
     def custom(self) -> bool:
@@ -274,6 +276,7 @@ def _row(
         tokens=count_tokens(f"{marker(final)}\n{final.content}") if state == "compiled" else None,
         note=note,
         warning=warning,
+        pinned=override.order is not None,
     )
 
 

@@ -440,3 +440,33 @@ def test_several_blocks_are_moved_as_one_step(session: Session) -> None:
     assert session.rows[0].key == before[0]
     session.undo()
     assert [row.key for row in session.rows] == before
+
+
+def test_what_is_left_over_is_listed_and_settled_in_steps_that_undo_takes_back(
+    workspace: Workspace, story: Path
+) -> None:
+    file = config_file(story, WRITER)
+    config = {
+        "customBlocks": [custom_block("cb-aaaa", "one", name="One"), custom_block("cb-aaaa", "two", name="Two")],
+        "overrides": {"gone": {"customContent": "an old text"}, "prose": {"enabled": False}},
+        "blockOrder": ["lost", "prose"],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(config), "utf-8")
+    session = loaded(workspace)
+    assert [(left.id, left.kind) for left in session.leftovers] == [
+        ("gone", "override"), ("prose", "old"), ("lost", "order"), ("cb-aaaa", "shared"),
+    ]  # fmt: skip
+    session.rename_leftover("prose")
+    assert not session.row("prose-recent").enabled
+    session.part_shared("cb-aaaa")
+    session.drop_leftovers(["gone", "lost"])
+    assert session.leftovers == ()
+    assert len({row.id for row in session.rows if row.custom}) == 2
+    for _ in range(3):
+        session.undo()
+    assert [left.id for left in session.leftovers] == ["gone", "prose", "lost", "cb-aaaa"]
+    with pytest.raises(NotFound, match="'tools'"):
+        session.drop_leftovers(["tools"])
+    with pytest.raises(NotFound):
+        session.drop_leftovers(["cb-aaaa"])
