@@ -16,7 +16,7 @@ from engine.agents import AgentDefinition, AgentInput, agent, agents
 from engine.agents.older_layout import OLD_IDS, old_block_warnings
 from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
 from engine.blocks.changes import describe_changes
-from engine.blocks.config import BlockConfig, ConfigFault, dotted, dump_config, parse_config
+from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
 from engine.blocks.edits import fit_agent, reset_agent
 from engine.context import build_context
 from engine.document import Document, read_config
@@ -200,16 +200,9 @@ class Exchange:
 
         Raises `Conflict` when a config is no longer what the plan was made for.
         """
-        files = {
-            item.agent: (
-                disk.read_bytes(self._configs.document(plan.story, item.agent, plan.branch).file),
-                disk.dump_json(dump_config(item.after)),
-            )
-            for item in plan.changed
-        }
-        if not files:
+        if not plan.changed:
             return
-        self._record.keep(self._place(plan.story, plan.branch), files)
+        self.remember(plan.story, plan.branch, {item.agent: item.after for item in plan.changed})
         done: list[AgentImport] = []
         try:
             for item in plan.changed:
@@ -220,6 +213,20 @@ class Exchange:
                 self._replace(plan, item.agent, item.after, item.before, "take the import back")
             raise
 
+    def remember(self, story_id: str, branch_id: str, replacing: Mapping[str, BlockConfig]) -> tuple[Path, ...]:
+        """Keep what the files of some agents hold now, which these configs are about to replace.
+
+        That can be taken back then, and is also copied to files of its own, which can be imported; they are returned,
+        one for each agent that has a file. For an editor that makes the change itself; `carry_out` does this, too.
+        """
+        place = self._place(story_id, branch_id)
+        before = {
+            name: disk.read_bytes(self._configs.document(story_id, name, branch_id).file) for name in replacing
+        }
+        after = {name: disk.dump_json(dump_config(config)) for name, config in replacing.items()}
+        self._record.keep(place, {name: (data, after[name]) for name, data in before.items()})
+        return tuple(self._record.keep_copy(place, name, data) for name, data in before.items() if data is not None)
+
     def reset_invalid(self, story_id: str, agent_name: str, branch: str | None = None) -> Path:
         """Replace a config that is not valid by the empty one; returns the copy of it that lies beside it.
 
@@ -228,27 +235,31 @@ class Exchange:
         branch_id, name = self._configs.story(story_id).branch_to_write(branch).id, agent(agent_name).name
 
         def change(session: Session) -> Path:
-            document = session.document
-            before = disk.read_bytes(document.file)
-            copy = document.reset_invalid()
-            after = disk.dump_json(dump_config(document.config))
-            self._record.keep(self._place(story_id, branch_id), {name: (before, after)})
-            return copy
+            self.remember(story_id, branch_id, {name: EMPTY})
+            return session.document.reset_invalid()
 
         return self._configs.edit(story_id, name, branch_id, change)
 
     def plan_take_back(self, story_id: str, branch: str | None = None) -> TakingBack:
-        """What taking back the last import, copy or reset in a branch would put back. Raises `NotFound` without one."""
+        """What taking back the last import, copy or reset in a branch would put back.
+
+        Raises `NotFound` without one, also when its files are again as they were before it.
+        """
         branch_id = self._configs.story(story_id).branch_to_write(branch).id
         record, files = self._record.load(self._place(story_id, branch_id))
         back: list[Replaced] = []
         changed: list[Replaced] = []
         for name, (before, after) in files.items():
             file = self._configs.document(story_id, name, branch_id).file
-            if disk.read_bytes(file) == after:
+            now = disk.read_bytes(file)
+            if now == before:
+                continue
+            if now == after:
                 back.append(Replaced(name, file, before, after, _changes_back(file, before, after)))
             else:
                 changed.append(Replaced(name, file, before, after, ()))
+        if not back and not changed:
+            raise NotFound("the last import was taken back already", repair="nothing is to be taken back")
         return TakingBack(story_id, branch_id, tuple(back), tuple(changed), record)
 
     def take_back(self, plan: TakingBack) -> tuple[LeftAlone, ...]:
@@ -267,7 +278,12 @@ class Exchange:
                     _put_back(item)
                 except Conflict:
                     left.append(item)
-            kept = [LeftAlone(item.agent, item.file, self._record.keep_copy(place, item)) for item in left]
+            copies = {
+                item.agent: self._record.keep_copy(place, item.agent, item.before)
+                for item in left
+                if item.before is not None
+            }
+            kept = [LeftAlone(item.agent, item.file, copies.get(item.agent)) for item in left]
             self._record.reduce(place, [item.agent for item in left])
         for item in plan.agents:
             self._configs.document(plan.story, item.agent, plan.branch).check_file()
@@ -378,13 +394,11 @@ class ImportRecord:
             raise InvalidFile("is no record of an import", file=file, repair="remove it")
         return data, {agent: (_bytes(before), _bytes(after)) for agent, (before, after) in agents.items()}
 
-    def keep_copy(self, place: Path, item: Replaced) -> Path | None:
-        """Write what a file held before the import to a file of its own; the same one each time."""
-        if item.before is None:
-            return None
-        digest = hashlib.sha256(item.before).hexdigest()[:8]
-        file = self._file(place).with_suffix("") / f"{item.agent}-{digest}.json"
-        disk.write_atomic(file, item.before)
+    def keep_copy(self, place: Path, agent_name: str, data: bytes) -> Path:
+        """Write what an agent's file held before an import to a file of its own; the same one each time."""
+        digest = hashlib.sha256(data).hexdigest()[:8]
+        file = self._file(place).with_suffix("") / f"{agent_name}-{digest}.json"
+        disk.write_atomic(file, data)
         return file
 
     def reduce(self, place: Path, names: Collection[str]) -> None:

@@ -199,6 +199,26 @@ class Document:
         """Do the edit again that was taken back last; None when there is none."""
         return self._step(self._future, self._past, "redo")
 
+    def restore(self, data: bytes | None, label: str) -> Change | None:
+        """Go to a version as a file held it, to the byte, as one step that undo takes back (None: no file).
+
+        Raises `InvalidFile` for one that is no valid config, and while the file is invalid.
+        """
+        config, fault = read_config(self.file, data)
+        if fault is not None:
+            raise InvalidFile.of(fault)
+        before = self._now
+        started = self._edit(label, lambda _: config, None)
+        if started is None and before.bytes() == data:
+            return None
+        if started is None:  # it says the same in other bytes
+            self._past.append(self._kept(before))
+            self._future.clear()
+            started = self._become(before)
+        self._now = _State(config, label, from_file=True, data=data)
+        self._record(started, before.config)
+        return Change(label, self.revision)
+
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Edits made inside are taken back, and are no undo steps, when an exception leaves it."""

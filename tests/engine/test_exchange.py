@@ -268,3 +268,29 @@ def loaded_rows(workspace: Workspace, agent: str) -> list[str]:
     session = workspace.session(STORY, agent)
     session.install(session.load())
     return [row.id for row in session.rows]
+
+
+def test_a_copy_of_what_is_replaced_can_be_imported_however_many_imports_follow(data: Path, opened: Open) -> None:
+    story = make_story(data, configs={WRITER: QUIET})
+    first = config_file(story).read_bytes()
+    workspace = opened()
+    plan = workspace.exchange.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER)
+    (copy,) = workspace.exchange.remember(STORY, "main", {item.agent: item.after for item in plan.changed})
+    assert copy.read_bytes() == first
+    workspace.exchange.carry_out(plan)
+    workspace.exchange.carry_out(workspace.exchange.plan_reset(STORY, WRITER))
+    assert copy.read_bytes() == first and len(list(copy.parent.iterdir())) == 2
+    assert copy.parent.stat().st_mode & 0o077 == 0 or copy.parent.parent.stat().st_mode & 0o077 == 0
+    workspace.exchange.carry_out(workspace.exchange.plan_import(STORY, first, copy, WRITER))
+    assert saved(story)["overrides"] == QUIET["overrides"]
+
+
+def test_what_undo_took_back_is_not_taken_back_again(data: Path, opened: Open) -> None:
+    story = make_story(data, configs={WRITER: QUIET})
+    before = config_file(story).read_bytes()
+    workspace = opened()
+    workspace.exchange.carry_out(workspace.exchange.plan_reset(STORY, WRITER))
+    workspace.edit(STORY, WRITER, None, lambda session: session.undo())
+    assert config_file(story).read_bytes() == before
+    with pytest.raises(NotFound, match="taken back already"):
+        workspace.exchange.plan_take_back(STORY)

@@ -470,3 +470,30 @@ def test_lone_surrogates_survive_the_journal(file: Path, journal: Journal) -> No
     second = reopened(file, journal)
     assert second.config == document.config
     assert disk.dump_json(dump_config(second.config))
+
+
+@pytest.mark.parametrize("there", [b'{"overrides": {"summary": {"enabled": false}}}', b"{}", None])
+def test_a_version_is_restored_to_the_byte_and_undo_takes_that_back(tmp_path: Path, there: bytes | None) -> None:
+    file = tmp_path / "writer.json"
+    file.write_bytes(b'{"disabledTools": ["editProse"],  "mine": 1}')
+    before = file.read_bytes()
+    document = Document(file)
+    assert document.restore(there, "undo the import") is not None
+    assert document.save() and document.state is SaveState.SAVED
+    assert (file.read_bytes() if file.exists() else None) == there
+    assert document.restore(there, "undo the import") is None
+    document.undo()
+    document.save()
+    assert file.read_bytes() == before
+    document.redo()
+    document.save()
+    assert (file.read_bytes() if file.exists() else None) == there
+
+
+def test_what_is_no_config_is_not_restored(tmp_path: Path) -> None:
+    file = tmp_path / "writer.json"
+    file.write_bytes(b"{}")
+    document = Document(file)
+    with pytest.raises(InvalidFile):
+        document.restore(b'{"customBlocks": 7}', "undo the import")
+    assert document.state is SaveState.SAVED and document.undo() is None
