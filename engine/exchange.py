@@ -220,9 +220,7 @@ class Exchange:
         one for each agent that has a file. For an editor that makes the change itself; `carry_out` does this, too.
         """
         place = self._place(story_id, branch_id)
-        before = {
-            name: disk.read_bytes(self._configs.document(story_id, name, branch_id).file) for name in replacing
-        }
+        before = {name: disk.read_bytes(self._configs.document(story_id, name, branch_id).file) for name in replacing}
         after = {name: disk.dump_json(dump_config(config)) for name, config in replacing.items()}
         self._record.keep(place, {name: (data, after[name]) for name, data in before.items()})
         return tuple(self._record.keep_copy(place, name, data) for name, data in before.items() if data is not None)
