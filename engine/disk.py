@@ -15,6 +15,7 @@ import os
 import random
 import re
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -372,13 +373,21 @@ def _discard(temp: Path) -> None:
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold the right to write `path` against the user's other processes; threads of one process wait as
-    well.
+    """Hold the right to write `path` against every other process of this machine; threads of one process wait
+    as well.
 
-    The lock lies in the user's state folder, so that a data folder holds nothing of ours; where that can't
-    be written there is none. Programs on other machines and Errata are not kept out either: it is
-    `write_atomic` that keeps their changes, by comparing. Raises `StonehandError` after ten seconds.
+    Two locks are held: a file in the user's state folder, and, where the system can lock a folder, the one that
+    `path` lies in, which also keeps out processes with another state folder and leaves nothing of ours beside the
+    user's files. A folder that is not there yet or can't be locked has the first alone. Programs on other machines
+    and Errata are not kept out: it is `write_atomic` that keeps their changes, by comparing. Raises `StonehandError`
+    after ten seconds.
     """
+    with _lock_of_state(path), _lock_of_folder(path):
+        yield
+
+
+@contextmanager
+def _lock_of_state(path: Path) -> Iterator[None]:
     import filelock
 
     from engine.library import state_folder
@@ -390,11 +399,7 @@ def lock(path: Path) -> Iterator[None]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         holder.acquire(poll_interval=LOCK_POLL)
     except filelock.Timeout:
-        raise StonehandError(
-            f"is being written by another Stonehand for more than {LOCK_TIMEOUT:g} seconds",
-            file=path,
-            repair="try again, or close the other one",
-        ) from None
+        raise _held_too_long(path) from None
     except OSError:
         yield
         return
@@ -402,6 +407,64 @@ def lock(path: Path) -> Iterator[None]:
         yield
     finally:
         holder.release()
+
+
+class _Held(threading.local):
+    """The folders that this thread has locked, by device and inode."""
+
+    def __init__(self) -> None:
+        self.folders: set[tuple[int, int]] = set()
+
+
+_held = _Held()
+
+
+@contextmanager
+def _lock_of_folder(path: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a folder can't be locked
+        yield
+        return
+    try:
+        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield
+        return
+    try:
+        status = os.fstat(handle)
+        folder = (status.st_dev, status.st_ino)
+        if folder in _held.folders:
+            yield
+            return
+        deadline = time.monotonic() + LOCK_TIMEOUT
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise _held_too_long(path) from None
+                time.sleep(LOCK_POLL)
+                continue
+            except OSError:  # a file system without such locks
+                yield
+                return
+            break
+        _held.folders.add(folder)
+        try:
+            yield
+        finally:
+            _held.folders.discard(folder)
+    finally:
+        os.close(handle)  # which also lets go of the lock
+
+
+def _held_too_long(path: Path) -> StonehandError:
+    return StonehandError(
+        f"is being written by another Stonehand for more than {LOCK_TIMEOUT:g} seconds",
+        file=path,
+        repair="try again, or close the other one",
+    )
 
 
 _COARSE_WINDOW: Final = 2_000_000_000

@@ -32,8 +32,10 @@ _BRIEF_TITLE: Final = re.compile(
 
 
 def is_briefed(given: AgentInput) -> bool:
-    """Whether the story is in prewriter mode, so that the writer works from a brief."""
-    return given.state.story.settings.generation_mode == "prewriter"
+    """Whether the writer works from a brief: the story is in prewriter mode, and the prewriter's brief is not empty,
+    which would leave the writer with nothing (spec, section 10.5).
+    """
+    return given.state.story.settings.generation_mode == "prewriter" and given.sources.brief != ""
 
 
 def writer_blocks(given: AgentInput) -> list[ContextBlock]:

@@ -147,3 +147,14 @@ def test_what_hooks_did_is_told_of(run: Run, story: Path, monkeypatch: pytest.Mo
     assert [part in line for part, line in zip(parts, lines, strict=True)] == [True] * 4
     document = run(*GO, "Go on.", "--json").document
     assert document["text"] == "Two words."
+
+
+def test_without_a_prewriters_brief_the_whole_context_is_sent_and_that_is_said(run: Run, data: Path) -> None:
+    make_story(data, settings={"generationMode": "prewriter"})
+    done = run(*GO, "Let it rain.", "--save", "--json")
+    assert done.code == 0 and "the prewriter does not run here yet" in done.err
+    log = next(file for file in files_of(data) if "generation-logs" in str(file))
+    sent = "".join(message["content"] for message in json.loads((data / log).read_text("utf-8"))["messages"])
+    assert "Let it rain." in sent and "Writing Brief" not in sent
+    # What the editor shows is the set that a brief is put into.
+    assert "## Writing Brief" in run("compile", "the-quay", "--input", "Let it rain.").text

@@ -80,7 +80,7 @@ def generate(
     workspace.check_generates(agent)
     if save:
         branch = workspace.story(story).branch_to_write(branch).id
-    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None)
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None, running=True)
     for warning in prompt.warnings:
         warn(warning)
     if max_tokens is None:

@@ -106,13 +106,15 @@ class PassageScreen(WorkingScreen[None]):
         config = session.document.config
         try:
             session.install(await self.wait(lambda: session.load(config)))
-            prompt = await self.wait(session.compiling())
+            prompt = await self.wait(workspace.request(session))
             wire = await self.wait(lambda: workspace.wire(prompt, self._provider))
         except StonehandError as error:
             self.report(error)
             return
         if self._run is not None and not self._kept:
             workspace.discard(self._run)
+        if prompt.warnings:
+            self.say(prompt.warnings[0], warning=True)
         run = self._run = Run(prompt, wire)
         self._kept, self._shown = False, 0
         view = self.query_one("#passage", StreamView)
