@@ -16,7 +16,16 @@ from engine.agents.older_layout import old_block_warnings, renamed_block
 from engine.blocks import edits
 from engine.blocks.apply import ScriptResult
 from engine.blocks.block import Number, Role
-from engine.blocks.config import LONGEST_NAME, BlockConfig, BlockType, ConfigFault, ContentMode, CustomBlock, checked
+from engine.blocks.config import (
+    LONGEST_NAME,
+    RENAMED_TOOLS,
+    BlockConfig,
+    BlockType,
+    ConfigFault,
+    ContentMode,
+    CustomBlock,
+    checked,
+)
 from engine.blocks.leftovers import Leftover, drop_ids, find_leftovers, part_shared, rename_id
 from engine.blocks.moves import gathered, shifted
 from engine.blocks.rows import BlockSlot, Row, RowMemo
@@ -170,6 +179,8 @@ class Session:
         for row in self.rows:
             if row.key == key:
                 return row
+        if self.base is not None and (new := renamed_block(key, self.base.known_ids)) is not None:
+            raise NotFound(f"{self.agent} has no block {key!r}", repair=f"it is called {new} now")
         keys = [row.key for row in self.rows]
         known = ", ".join(keys[:KEYS_NAMED]) + (f" and {len(keys) - KEYS_NAMED} more" * (len(keys) > KEYS_NAMED))
         raise NotFound(f"{self.agent} has no block {key!r}", repair=f"blocks: {known or 'none'}")
@@ -425,7 +436,9 @@ class Session:
     def set_tool(self, tool: str, enabled: bool, known: tuple[str, ...]) -> Change | None:
         """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
         if tool not in known:
-            raise NotFound(f"{self.agent} has no tool {tool!r}", repair=f"tools: {', '.join(known) or 'none'}")
+            new = RENAMED_TOOLS.get(tool)
+            now = f", which is the old name of {new}" if new is not None else ""
+            raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=f"tools: {', '.join(known) or 'none'}")
         verb = "enable" if enabled else "disable"
         return self._apply(f"{verb} tool {tool}", lambda config: edits.set_tool(config, tool, enabled))
 

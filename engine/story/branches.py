@@ -33,6 +33,11 @@ class Branch:
     parent: str | None = None
     created_at: str = ""
 
+    @property
+    def deletable(self) -> bool:
+        """Whether it can be deleted: `main` can't."""
+        return self.id != MAIN
+
 
 @dataclass(frozen=True, slots=True)
 class Branches:

@@ -59,3 +59,15 @@ def test_the_model_of_what_agents_inherit_from_is_its_own(run: Run, story: Path)
     for role in ("librarian", "directions", "character-chat"):
         assert json.loads(run("model", "the-quay", role, "--json").out)["agent"] == role
     assert json.loads(run("model", "the-quay", "writer", "--json").out)["agent"] == "generation.writer"
+
+
+def test_an_old_name_is_answered_with_the_new_one(run: Run, story: Path) -> None:
+    assert (
+        "old name of readFragments" in run("config", "the-quay", "librarian.analyze", "tool", "getFragment", "off").err
+    )
+    assert "prose-recent now" in run("config", "the-quay", "generation.writer", "disable", "prose").err
+
+
+def test_main_is_not_deleted_asked_for_or_not(run: Run, story: Path) -> None:
+    for yes in ((), ("--yes",)):
+        assert "the branch main can't be deleted" in run("branch", "the-quay", "delete", "main", *yes).err

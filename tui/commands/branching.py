@@ -123,7 +123,7 @@ def delete(workspace: Workspace, branch_id: str, yes: bool, as_json: bool) -> No
     """
     folder = _story(workspace)
     found = folder.branch(branch_id)
-    if not yes:
+    if not yes and found.deletable:
         if not sys.stdin.isatty() or as_json:
             raise WrongInput(f"deleting {branch_id} can't be undone", repair="say --yes if it is meant")
         count = len(folder.snapshot(branch_id).fragments)

@@ -327,9 +327,9 @@ def analysis(workspace: Workspace, state: str, branch: str | None, as_json: bool
 def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, branch: str | None, as_json: bool) -> None:
     """Go back to the defaults.
 
-    Drops all that is overridden about a block; without ID the whole config, custom blocks too. That is told, and asked
-    about, before it is done. An invalid config is replaced by the empty one without asking; a copy of the file is kept
-    beside it. `import STORY --undo` takes either back.
+    With ID, drops all that is overridden about that block. Without ID, drops the whole config, custom blocks too, which
+    is told, and asked about, before it is done; an invalid config is replaced by the empty one without asking, and a
+    copy of the file is kept beside it. `import STORY --undo` takes the reset of a whole config back.
     """
     if block is not None:
         if dry_run:

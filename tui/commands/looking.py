@@ -256,6 +256,10 @@ def compile_prompt(
     )
 
 
+EVALUATED_INPUT = "(preview)"
+"""The author's input that a script sees which is only evaluated (spec, section 7)."""
+
+
 @click.command("eval", cls=Command)
 @click.argument("story")
 @click.argument("file", metavar="FILE|-")
@@ -265,9 +269,10 @@ def compile_prompt(
 def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: str | None, as_json: bool) -> int:
     """Run a script against the story as it is.
 
-    It runs as a script block would. FILE holds the body of a function that gets `ctx`. What it returns goes to
-    standard output; console lines, and why there is no text, to standard error. With --json, `note` says why too;
-    `error` is what a block would show of a failure. The exit code is 1 when it failed.
+    It runs as a script block would. FILE holds the body of a function that gets `ctx`; the author's input is
+    "(preview)". What it returns goes to standard output; console lines, and why there is no text, to standard error.
+    With --json, `note` says why too; `error` is what a block would show of a failure. The exit code is 1 when it
+    failed.
 
     \b
     Examples:
@@ -275,7 +280,7 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
       echo 'return ctx.story.name' | stonehand eval my-story -
     """
     warn_of_doubt(workspace, story, branch)
-    base = workspace.base(story, agent, branch)
+    base = workspace.base(story, agent, branch, EVALUATED_INPUT)
     body = read_text("-") if file == "-" else read_file(Path(file))
     result = workspace.run_script(base, body)
     # A blank text is none, as for a block (spec, section 7).
