@@ -16,6 +16,8 @@ from typing import Any
 from platformdirs import user_state_path
 from textual.app import App
 
+from tui.language import t
+
 OSC52_LIMIT = 74_000
 """The longest base64 text to send: the smallest limit among common terminals, rounded down."""
 
@@ -43,14 +45,14 @@ def copy(app: App[Any], text: str, environ: Mapping[str, str] | None = None) -> 
     text = text.encode("utf-8", "replace").decode()
     data = base64.b64encode(text.encode()).decode("ascii")
     if environ.get("TERM_PROGRAM") == "Apple_Terminal" and not environ.get("TMUX"):
-        return _to_file(app, text, "this terminal can't set the clipboard")
+        return _to_file(app, text, t("copy.no-clipboard"))
     if len(data) > OSC52_LIMIT:
-        return _to_file(app, text, "too long for the terminal's clipboard")
+        return _to_file(app, text, t("copy.too-long"))
     app.copy_to_clipboard(text)
     wrapped = wrap(data, environ)
     if wrapped and app._driver is not None:
         app._driver.write(wrapped)
-    return CopyResult(f"copied {_amount(text)} to the terminal's clipboard")
+    return CopyResult(t("copy.copied", count=len(text)))
 
 
 def wrap(data: str, environ: Mapping[str, str]) -> str:
@@ -80,9 +82,5 @@ def _to_file(app: App[Any], text: str, reason: str) -> CopyResult:
                 os.fchmod(file.fileno(), 0o600)
             file.write(text)
     except OSError as error:
-        return CopyResult(f"not copied: {reason}, and {path} can't be written ({error.strerror})", copied=False)
-    return CopyResult(f"{reason}: {_amount(text)} saved in {path}", path)
-
-
-def _amount(text: str) -> str:
-    return "1 character" if len(text) == 1 else f"{len(text):,} characters"
+        return CopyResult(t("copy.not-copied", reason=reason, file=path, error=error.strerror), copied=False)
+    return CopyResult(t("copy.to-file", reason=reason, count=len(text), file=path), path)

@@ -18,8 +18,8 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from engine.errors import StonehandError
+from tui.language import t
 
-_NO_EDITOR = "set the environment variable VISUAL or EDITOR, for example to nano"
 # Graphical editors that return at once unless they are asked to wait.
 _WAIT = dict.fromkeys(("code", "code-insiders", "codium", "cursor", "zed", "subl", "mate"), "--wait")
 
@@ -31,16 +31,17 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     """
     name = next((name for name in ("VISUAL", "EDITOR") if environ.get(name, "").strip()), None)
     if name is None:
-        raise StonehandError("no external editor is set", repair=_NO_EDITOR)
+        raise StonehandError(t("external.none"), repair=t("external.how"))
     try:
         command = shlex.split(environ[name], posix=os.name != "nt")
     except ValueError as error:
-        raise StonehandError(f"{name} can't be read: {error}", repair=_NO_EDITOR) from None
+        raise StonehandError(t("external.unreadable", name=name, error=error), repair=t("external.how")) from None
     if os.name == "nt":
         command = [part.strip('"') for part in command]
     program = shutil.which(command[0], path=environ.get("PATH"))
     if program is None:
-        raise StonehandError(f"{name} names the editor {command[0]!r}, which is not there", repair=_NO_EDITOR)
+        fault = t("external.not-there", name=name, program=command[0])
+        raise StonehandError(fault, repair=t("external.how"))
     wait = _WAIT.get(Path(program).stem)
     if wait is not None and not {wait, "-w"} & set(command):
         command.append(wait)
@@ -68,20 +69,16 @@ async def edit_text(
         try:
             edited = path.read_bytes()
         except OSError as error:
-            raise StonehandError(
-                f"the editor's file can't be read: {error.strerror}", file=path, repair="edit again"
-            ) from None
+            fault = t("external.file-unreadable", error=error.strerror)
+            raise StonehandError(fault, file=path, repair=t("external.again")) from None
         if code != 0:
             keep = edited != original
-            place = f"; what it wrote is in {path}" if keep else ""
-            raise StonehandError(f"the editor ended with code {code}, so nothing was changed{place}")
+            raise StonehandError(t("external.failed-kept" if keep else "external.failed", code=code, file=path))
         try:
             result = edited.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             keep = True
-            raise StonehandError(
-                "the editor saved a text that is not UTF-8", file=path, repair="convert it, then paste it"
-            ) from None
+            raise StonehandError(t("external.not-utf8"), file=path, repair=t("external.convert")) from None
         if not text.endswith("\n") and result.endswith("\n") and not result.endswith("\n\n"):
             result = result.removesuffix("\n").removesuffix("\r")
         return None if result == text else result
@@ -98,7 +95,7 @@ async def edit_file(app: App[object], file: Path, environ: Mapping[str, str] | N
     command = editor_command(os.environ if environ is None else environ)
     code = await _run_suspended(app, [*command, str(file)])
     if code != 0:
-        raise StonehandError(f"the editor ended with code {code}", file=file)
+        raise StonehandError(t("external.file-failed", code=code), file=file)
 
 
 def _written(data: bytes, suffix: str) -> Path:
@@ -124,11 +121,9 @@ async def _run_suspended(app: App[Any], command: list[str]) -> int:
             except BaseException as error:
                 failure = error
     except SuspendNotSupported:
-        raise StonehandError(
-            "this terminal can't be lent to an external editor", repair="edit the block here"
-        ) from None
+        raise StonehandError(t("external.not-lent"), repair=t("external.here")) from None
     if isinstance(failure, OSError):
-        raise StonehandError(f"the editor {command[0]} can't be started: {failure.strerror}") from None
+        raise StonehandError(t("external.not-started", program=command[0], error=failure.strerror)) from None
     if failure is not None:
         raise failure
     return code

@@ -11,6 +11,7 @@ from textual.timer import Timer
 
 from engine.document.state import SaveState
 from engine.errors import StonehandError
+from tui.language import t
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -131,12 +132,12 @@ class Saver:
         """Edits on a branch that was deleted: True when they are in a file, or the user does without them."""
         from tui.screens.choice import ChoiceDialog
 
-        choices = [("w", "write your version to a file, which can be imported into another branch")]
-        choices += [("d", "do without it and leave")] if leaving else []
+        choices = [("w", t("saver.rescue"))]
+        choices += [("d", t("saver.do-without"))] if leaving else []
         dialog = ChoiceDialog(
-            f"The branch {session.branch} was deleted",
-            f"{session.agent} has edits that can't be saved there any more.",
-            [*choices, ("escape", "decide later")],
+            t("saver.gone", branch=session.branch),
+            t("saver.gone-more", agent=session.agent),
+            [*choices, ("escape", t("saver.later"))],
         )
         key = await self._screen.app.push_screen_wait(dialog)
         if key == "d":
@@ -150,7 +151,7 @@ class Saver:
             return False
         self._screen.stonehand.notify(
             f"stonehand import {session.story} {session.agent} {file}",
-            title="Your version is written; this takes it over into the active branch",
+            title=t("saver.rescued"),
             timeout=30,
             markup=False,
         )
@@ -163,8 +164,8 @@ class Saver:
 
         journal = self._screen.workspace.journal
         await asyncio.to_thread(journal.flush)
-        leave = "leave and lose the edits" if journal.failure else "leave now; your edits come back next time"
-        dialog = ChoiceDialog("Edits can't be saved", self._place(session), [("l", leave), ("escape", "stay")])
+        leave = t("saver.lose") if journal.failure else t("saver.leave")
+        dialog = ChoiceDialog(t("saver.unsaved"), self._place(session), [("l", leave), ("escape", t("saver.stay"))])
         return await self._screen.app.push_screen_wait(dialog) == "l"
 
     def _place(self, session: Session) -> str:
@@ -181,23 +182,23 @@ class Saver:
         document = session.document
         fault = document.theirs_fault
         if fault is not None:
-            title, text = "Made invalid by another program", str(fault)
-            choices = [("m", "mine: replace the file by yours; a copy of it is kept beside it")]
+            title, text = t("saver.made-invalid"), str(fault)
+            choices = [("m", t("saver.mine-invalid"))]
         elif document.theirs is None:
-            title, text = "Deleted by another program", self._place(session)
+            title, text = t("saver.deleted"), self._place(session)
             choices = [
-                ("m", "mine: write the file again"),
-                ("t", "theirs: go back to the default config (undo brings yours back)"),
+                ("m", t("saver.mine-again")),
+                ("t", t("saver.theirs-default")),
             ]
         else:
-            title, text = "Changed by another program", self._place(session)
+            title, text = t("saver.changed"), self._place(session)
             choices = [
-                ("g", "merge: the file's version with your edits on top"),
-                ("m", "mine: replace the file by yours"),
-                ("t", "theirs: take the file's version (undo brings yours back)"),
+                ("g", t("saver.merge")),
+                ("m", t("saver.mine")),
+                ("t", t("saver.theirs")),
             ]
-        choices += [("l", "leave now; your edits come back next time")] if leaving else []
-        choices += [("escape", "decide later")]
+        choices += [("l", t("saver.leave"))] if leaving else []
+        choices += [("escape", t("saver.later"))]
         key = await self._screen.app.push_screen_wait(ChoiceDialog(title, text, choices))
         try:
             if key == "g":
@@ -205,7 +206,7 @@ class Saver:
             elif key == "m":
                 copy = document.keep_mine()
                 if copy is not None:
-                    self._screen.say(f"the invalid file is kept as {copy.name}")
+                    self._screen.say(t("saver.kept-invalid", name=copy.name))
             elif key == "t":
                 document.take_theirs()
             else:
@@ -221,4 +222,4 @@ class Saver:
         names = {row.id: row.name for row in session.rows}
         named = ", ".join(names.get(place, place) for place in places)
         if named:
-            self._screen.say(f"both changed the same in {named}: yours stands, undo shows theirs", warning=True)
+            self._screen.say(t("saver.clash", names=named), warning=True)

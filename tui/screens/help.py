@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
 from tui.actions import ACTIONS, PLACES, Keymap, Place, key_name, place_name
+from tui.language import t
+from tui.widgets.cells import fit
 from tui.widgets.stream_view import StreamView
+from tui.widgets.text_view import wrap_rows
 
-_KEYS = 15
+_KEYS = 17
 """Cells of the column of keys."""
 
-_INTRODUCTION = (
-    "Stonehand shows the prompt of an agent as a list of blocks, in the order they are sent. What the list shows is "
-    "what is sent. Everything is saved by itself, undo spans the whole session, and escape leaves a level without "
-    "discarding anything.",
-    "Signs: ✓ on, ✗ off, · not there now, ◆ script, ◇ text, +pre +app ovr content mode, ! something is wrong, … not "
-    "run yet.",
-    "A text may hold <@fragment-id>, which becomes the fragment, or <@fragment-id:short>, its name and description.",
-    "Scripts are JavaScript functions that get ctx and return a text. Each run sees a fresh ctx: what one script "
-    "changes in it no other sees. There are no files, no network and no timers; console lines appear under the "
-    "preview. ctx has story, proseFragments, stickyGuidelines, stickyKnowledge, stickyCharacters, guidelineCatalog, "
-    "knowledgeCatalog, characterCatalog and authorInput; await ctx.getFragment(id), ctx.getFragments(type), "
-    "ctx.getFragmentByTag(tag) and ctx.getFragmentsByTag(tag) fetch others.",
-)
+_MEMBERS = (
+    "story", "proseFragments", "stickyGuidelines", "stickyKnowledge", "stickyCharacters", "guidelineCatalog",
+    "knowledgeCatalog", "characterCatalog", "authorInput",
+)  # fmt: skip
+_METHODS = ("getFragment(id)", "getFragments(type)", "getFragmentByTag(tag)", "getFragmentsByTag(tag)")
+"""What scripts find in `ctx`, and what they have to await."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -42,8 +39,8 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         text = help_text(self._first, self._keymap, max(30, min(90, self.app.size.width - 8)))
         view = StreamView(text, follow=False, id="help", classes="dialog wide")
-        view.border_title = "Help"
-        view.border_subtitle = "escape closes"
+        view.border_title = t("help.title")
+        view.border_subtitle = t("dialog.close")
         yield view
 
     def on_mount(self) -> None:
@@ -58,8 +55,18 @@ def help_text(first: Iterable[Place], keymap: Keymap, width: int = 90) -> str:
     first = tuple(first)
     sections = [_section(place, keymap, width) for place in PLACES if place in first]
     rest = [_section(place, keymap, width) for place in PLACES if place not in first]
-    introduction = [textwrap.fill(paragraph, width) + "\n" for paragraph in _INTRODUCTION]
-    return "\n".join([*sections, *introduction, *rest]).rstrip()
+    paragraphs = ["\n".join(_lines(text, width)) + "\n" for text in _introduction()]
+    return "\n".join([*sections, *paragraphs, *rest]).rstrip()
+
+
+def _introduction() -> tuple[str, ...]:
+    methods = ", ".join(f"await ctx.{method}" for method in _METHODS)
+    return (
+        t("help.introduction"),
+        t("help.signs"),
+        t("help.fragments"),
+        t("help.scripts", members=", ".join(_MEMBERS), methods=methods),
+    )
 
 
 def _section(place: Place, keymap: Keymap, width: int) -> str:
@@ -67,8 +74,21 @@ def _section(place: Place, keymap: Keymap, width: int) -> str:
     for action in ACTIONS:
         if action.place == place:
             keys = "  ".join(key_name(key) for key in keymap.keys(action))
-            text = f"{action.title}. {action.help}" if action.help else action.title
-            lines.append(
-                textwrap.fill(text, width, initial_indent=f"  {keys:<{_KEYS}}", subsequent_indent=" " * (_KEYS + 2))
-            )
+            more = action.help
+            text = t("help.more", title=action.title, more=more) if more else action.title
+            lines += _beside(f"  {keys}", text, width)
     return "\n".join(lines) + "\n"
+
+
+def _beside(left: str, text: str, width: int) -> list[str]:
+    """`text` on lines beside `left`, or below it where it is wider than its column."""
+    lines = [" " * _KEYS + line for line in _lines(text, width - _KEYS)]
+    if cell_len(left) < _KEYS:
+        return [fit(left, _KEYS) + lines[0][_KEYS:], *lines[1:]]
+    return [left, *lines]
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """`text` on lines of at most `width` cells."""
+    starts = [*wrap_rows(text, 0, len(text), width), len(text)]
+    return [text[start:end].rstrip() for start, end in pairwise(starts)]

@@ -13,10 +13,11 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from tui.actions import Place
+from tui.language import t
 from tui.widgets.cells import fit, short_count
 from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptBlock
-from tui.widgets.row_render import ROLE_LETTERS
+from tui.widgets.row_render import role_letters
 
 
 class JumpDialog(ModalScreen[str | None]):
@@ -31,8 +32,8 @@ class JumpDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Jump to a block"
-            yield LineInput(placeholder="part of its name", id="wanted")
+            dialog.border_title = t("prompt.jump")
+            yield LineInput(placeholder=t("prompt.jump-wanted"), id="wanted")
             yield OptionList(id="blocks")
 
     def on_mount(self) -> None:
@@ -66,8 +67,7 @@ class JumpDialog(ModalScreen[str | None]):
         listed: set[str] = set()
         for block in self._blocks:
             if wanted.casefold() in f"{block.name} {block.id}".casefold():
-                role = ROLE_LETTERS.get(block.role, block.role)
-                line = f"{fit(role, 3)}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
+                line = f"{fit(role_letters(block.role), 3)}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
                 # Two blocks may have one id, two options may not; jumping goes to the first.
                 options.add_option(Option(Content(line), None if block.id in listed else block.id))
                 listed.add(block.id)

@@ -21,6 +21,7 @@ from engine.text import collapse_space
 from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
+from tui.language import t
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
@@ -60,7 +61,7 @@ class PassageScreen(WorkingScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
-        yield Static("direction: what should happen next (may be empty)", classes="label", markup=False)
+        yield Static(t("passage.direction"), classes="label", markup=False)
         yield TextEditor(id="direction")
         yield Static("", id="status", markup=False)
         yield StreamView(id="passage")
@@ -94,10 +95,10 @@ class PassageScreen(WorkingScreen[None]):
     def action_begin(self) -> None:
         """Send the prompt; again, when a passage has arrived that is not wanted."""
         if self.running:
-            self.say("still writing: stop it first", warning=True)
+            self.say(t("passage.writing"), warning=True)
             return
         if not self._kept:
-            self.say("discarded the passage before; writing another")
+            self.say(t("passage.discarded"))
         self.begin(self._begin, "begin", exclusive=True)
 
     async def _begin(self) -> None:
@@ -148,24 +149,28 @@ class PassageScreen(WorkingScreen[None]):
 
     def _show_status(self) -> None:
         agent = self.workspace.agent(self._session.agent).display_name.lower()
-        name = "rehearsal (not a model)" if self._provider == REHEARSAL else self._provider
-        self.query_one("#top", TopBar).show("Generate", self._session.branch, f"{agent} · {name}")
+        rehearsing = self._provider == REHEARSAL
+        name = t("passage.rehearsal") if rehearsing else self._provider
+        self.query_one("#top", TopBar).show(t("passage.title"), self._session.branch, f"{agent} · {name}")
         run = self._run
         if run is None:
-            text = f"{name}: it imitates the story's own prose" if self._provider == REHEARSAL else name
+            text = t("passage.rehearsal-how", name=name) if rehearsing else name
         else:
             seen = run.view()
             second = int(seen.seconds)
             if not seen.finished and (seen.phase, second) == self._stated:
                 return  # once a second is often enough, and little over a slow link
             self._stated = (seen.phase, second)
-            seconds = f"{seen.seconds:.1f} s" if seen.finished else f"{second} s"
-            parts = [seen.phase, seconds, f"in {short_count(seen.input_tokens)}"]
-            parts += [f"out {short_count(seen.output_tokens)} tokens"]
+            sent, received = short_count(seen.input_tokens), short_count(seen.output_tokens)
+            parts = [
+                t(f"passage.phase.{seen.phase}"),
+                t("passage.seconds", seconds=f"{seen.seconds:.1f}" if seen.finished else second),
+                t("passage.tokens", sent=sent, received=received),
+            ]
             if seen.finished and self._kept and seen.text.strip():
-                parts.append("kept")
+                parts.append(t("passage.kept"))
             elif seen.finished and seen.text.strip():
-                parts.append("keep it, discard it, or begin again")
+                parts.append(t("passage.undecided"))
             text = " · ".join(parts)
         self.query_one("#status", Static).update(Content(text))
 
@@ -202,9 +207,9 @@ class PassageScreen(WorkingScreen[None]):
     def action_keep(self) -> None:
         """Save the passage: a prose fragment, its place in the chain, a log."""
         if self.running:
-            self.say("still writing: stop it first", warning=True)
+            self.say(t("passage.writing"), warning=True)
         elif (run := self._run) is None or self._kept:
-            self.say("there is no passage to keep", warning=True)
+            self.say(t("passage.nothing"), warning=True)
         else:
             self.begin(lambda: self._keep(run), "keep", exclusive=True)
 
@@ -216,7 +221,7 @@ class PassageScreen(WorkingScreen[None]):
             self._kept = False
             await self._tell_not_kept(run, error)
             return False
-        self.say(f"kept as {saved.fragment.id}")
+        self.say(t("passage.kept-as", id=saved.fragment.id))
         prompt = run.prompt
         with contextlib.suppress(StonehandError):
             # The next session begins with a new direction; in this one it stays, to be changed.
@@ -224,7 +229,7 @@ class PassageScreen(WorkingScreen[None]):
         for skipped in saved.skipped:
             self.report(StonehandError.of(skipped))
         if saved.problem is not None:
-            self.report(StonehandError(f"the passage is kept, but its log is not: {saved.problem.message}"))
+            self.report(StonehandError(t("passage.log-not-kept", problem=saved.problem.message)))
         self._show_status()
         return True
 
@@ -236,7 +241,7 @@ class PassageScreen(WorkingScreen[None]):
             self.report(failure)
             self.report(error)
         else:
-            self.report(StonehandError(f"{error}. The passage is written to {file}"))
+            self.report(StonehandError(t("passage.written-to", error=error, file=file)))
 
     def action_discard(self) -> None:
         """Forget the passage."""
@@ -258,7 +263,7 @@ class PassageScreen(WorkingScreen[None]):
         replays = await self.wait(lambda: self.workspace.replays(session.story, session.branch))
         names = [REHEARSAL, *(replay.provider for replay in replays)]
         labels = [REHEARSAL, *map(_replay_label, replays)]
-        chosen = await self.app.push_screen_wait(PickDialog("What generates", names, labels))
+        chosen = await self.app.push_screen_wait(PickDialog(t("passage.providers"), names, labels))
         if chosen is not None:
             self._provider = chosen
             self._show_status()
@@ -283,8 +288,8 @@ class PassageScreen(WorkingScreen[None]):
 
         if self._kept and not self.running:
             return True
-        title = "Still writing" if self.running else "The passage is not kept yet"
-        choices = [("k", "keep it"), ("d", "discard it"), ("escape", "stay")]
+        title = t("passage.still") if self.running else t("passage.not-kept")
+        choices = [("k", t("passage.keep")), ("d", t("passage.discard")), ("escape", t("passage.stay"))]
         key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
         if key is None:
             return False
@@ -310,4 +315,4 @@ def _replay_label(replay: Replay) -> str:
         written = f"{datetime.fromisoformat(written).astimezone():%Y-%m-%d %H:%M}"
     asked = collapse_space(replay.input)
     asked = asked if len(asked) <= LABEL_LENGTH else f"{asked[: LABEL_LENGTH - 1].rstrip()}…"
-    return f"replay of {written} · {asked or 'no direction'}"
+    return t("passage.replay", written=written, asked=asked or t("passage.no-direction"))

@@ -13,6 +13,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.actions import Place
+from tui.language import t
 from tui.safe_text import visible
 
 
@@ -30,7 +31,7 @@ class PickDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
-            dialog.border_subtitle = "enter chooses · escape leaves"
+            dialog.border_subtitle = t("dialog.choose")
             yield OptionList(*(Option(Content(visible(name))) for name in self._labels))
 
     @on(OptionList.OptionSelected)

@@ -15,6 +15,7 @@ from engine.session import Session
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
+from tui.language import t
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
@@ -40,7 +41,7 @@ class PromptScreen(WorkingScreen[None]):
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
         yield PromptView(id="prompt")
-        yield LineInput(id="search", placeholder="search: enter goes to the first match, n and N to the next")
+        yield LineInput(id="search", placeholder=t("prompt.search"))
         yield KeyBar(id="keys")
 
     @property
@@ -54,7 +55,7 @@ class PromptScreen(WorkingScreen[None]):
         try:
             prompt = self._prompt = await self.wait(session.compiling())
         except StonehandError as error:
-            self.query_one("#top", TopBar).show("Compiled prompt", session.branch, "not compiled")
+            self.query_one("#top", TopBar).show(t("prompt.title"), session.branch, t("prompt.not-compiled"))
             self.say(str(error), warning=True)
             return
         tokens = {block.id: block.tokens for block in prompt.blocks}
@@ -62,13 +63,15 @@ class PromptScreen(WorkingScreen[None]):
         self.view.focus()
         agent = self.workspace.agent(session.agent).display_name.lower()
         system, user, total = map(short_count, (prompt.tokens.system, prompt.tokens.user, prompt.tokens.total))
-        counts = (f"{len(prompt.blocks)} blocks   {system} + {user} = {total} tokens", f"{total} tokens")
+        blocks = t("prompt.blocks", count=len(prompt.blocks))
+        tokens_of_roles = t("prompt.tokens", system=system, user=user, total=total)
+        counts = (f"{blocks}   {tokens_of_roles}", t("prompt.total", total=total))
         self.query_one("#top", TopBar).show(
-            "Compiled prompt", session.branch, *(f"{agent} · {count}" for count in counts)
+            t("prompt.title"), session.branch, *(f"{agent} · {count}" for count in counts)
         )
         if prompt.warnings:
-            more = f" (and {len(prompt.warnings) - 1} more)" if len(prompt.warnings) > 1 else ""
-            self.say(f"{prompt.warnings[0]}{more}", warning=True)
+            first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1
+            self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
 
     def action_search(self) -> None:
         box = self.query_one("#search", Input)
@@ -79,7 +82,7 @@ class PromptScreen(WorkingScreen[None]):
     def _searched(self, message: Input.Changed) -> None:
         count = self.view.search(message.value)
         if message.value:
-            self.say(f"{count} match{'' if count == 1 else 'es'}", warning=not count)
+            self.say(t("prompt.matches", count=count), warning=not count)
 
     @on(Input.Submitted, "#search")
     def _search_done(self) -> None:
@@ -97,7 +100,7 @@ class PromptScreen(WorkingScreen[None]):
 
     def _tell_match(self, number: int) -> None:
         if number:
-            self.say(f"match {number} of {self.view.match_count}")
+            self.say(t("prompt.match", number=number, total=self.view.match_count))
 
     def action_next_block(self) -> None:
         self.view.next_block()
@@ -117,7 +120,7 @@ class PromptScreen(WorkingScreen[None]):
     def action_copy_block(self) -> None:
         block = self.view.current_block
         if block is not None:
-            self.say(f"{block.name}: {copy(self.app, self.view.text_of(block.id)).message}")
+            self.say(t("prompt.copied", name=block.name, result=copy(self.app, self.view.text_of(block.id)).message))
 
     def action_copy_prompt(self) -> None:
         self.say(copy(self.app, self.view.text).message)

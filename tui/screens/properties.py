@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from tui.actions import Place
+from tui.language import t
 from tui.widgets.choice_bar import ChoiceBar
 from tui.widgets.line_input import LineInput
 
@@ -54,17 +55,17 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = self._title
-            yield Static("Name", classes="label")
+            yield Static(t("properties.name"), classes="label")
             yield LineInput(self._given.name, id="name", max_length=100, select_on_focus=False)
-            yield Static("Role: the message it becomes part of", classes="label")
-            yield ChoiceBar([(role, role) for role in _ROLES], self._given.role, id="role")
-            yield Static("Type: a text as it is, or a script that returns one", classes="label")
-            yield ChoiceBar([(kind, kind) for kind in _TYPES], self._given.type, id="type")
+            yield Static(t("properties.role"), classes="label")
+            yield ChoiceBar([(role, t(f"block.role.{role}")) for role in _ROLES], self._given.role, id="role")
+            yield Static(t("properties.type"), classes="label")
+            yield ChoiceBar([(kind, t(f"block.type.{kind}")) for kind in _TYPES], self._given.type, id="type")
             if self._given.order is not None:
-                yield Static("Order: counts where the list was never rearranged", classes="label")
+                yield Static(t("properties.order"), classes="label")
                 yield LineInput(str(self._given.order), id="order", select_on_focus=False)
             yield Static("", id="fault", markup=False)
-            yield Button("Done (enter)", id="done", variant="primary", compact=True)
+            yield Button(t("properties.done"), id="done", variant="primary", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#name", Input).focus()
@@ -76,7 +77,7 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
         name = self.query_one("#name", Input).value.strip()
         order = self._order()
         if not name:
-            self._fault("a block needs a name")
+            self._fault(t("properties.no-name"))
             self.query_one("#name", Input).focus()
         elif isinstance(order, str):
             self._fault(order)
@@ -101,11 +102,11 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
             try:
                 order = float(text)
             except ValueError:
-                return f"the order must be a number, not {text!r}"
+                return t("properties.no-number", text=text)
         if order == self._given.order:
             return None
         if order != order or order in (float("inf"), float("-inf")):
-            return "the order must be a finite number"
+            return t("properties.not-finite")
         return int(order) if order == order // 1 else order
 
     def _fault(self, text: str) -> None:

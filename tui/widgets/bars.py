@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -141,4 +142,4 @@ class KeyBar(Widget):
 
 
 def _width(key: str, word: str) -> int:
-    return len(key) + len(word) + 3
+    return cell_len(key) + cell_len(word) + 3

@@ -24,6 +24,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from engine.blocks.block import ROLES, Role
+from tui.language import t
 from tui.widgets.cells import fit
 from tui.widgets.row_render import MARK_COLUMNS, Palette, render_row, render_section
 
@@ -204,7 +205,7 @@ class BlockList(ScrollView, can_focus=True):
         self,
         rows: Sequence[Row] = (),
         *,
-        empty: str = "no blocks",
+        empty: str | None = None,
         name: str | None = None,
         id: str | None = None,
         classes: str | None = None,
@@ -212,7 +213,7 @@ class BlockList(ScrollView, can_focus=True):
     ) -> None:
         """`rows` as `set_rows` takes them; `empty` is what an empty list says, from the next `set_rows` on."""
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
-        self.empty = empty
+        self.empty = t("list.none") if empty is None else empty
         self._rows: tuple[Row, ...] = tuple(rows)
         self._lines: list[_Line] = []
         self._line_of: dict[str, int] = {}
@@ -399,7 +400,7 @@ class BlockList(ScrollView, can_focus=True):
             line_of.update(zip([row.key for row in shown], count(first), strict=False))
             self._sections[role] = (first, len(lines) - 1)
         if not line_of:
-            lines.append(_Notice(f"nothing matches “{self.filter}”" if self._rows and needle else self.empty))
+            lines.append(_Notice(t("list.no-match", text=self.filter) if self._rows and needle else self.empty))
         self._lines = lines
 
     def _show(self, rows: tuple[Row, ...]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -84,6 +85,6 @@ class ChoiceBar(Widget, can_focus=True):
     def _places(self) -> Iterator[tuple[int, int, str]]:
         at = 0
         for value, word in self._choices:
-            end = at + len(word) + 3
+            end = at + cell_len(word) + 3
             yield at, end, value
             at = end

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from tui.language import t
 from tui.widgets.cells import fit
 from tui.widgets.line_input import LineInput
 
@@ -48,7 +49,7 @@ class FragmentList(Vertical):
         self._listed_width = 0
 
     def compose(self) -> ComposeResult:
-        yield LineInput(placeholder="fragments: part of a name or id", select_on_focus=False)
+        yield LineInput(placeholder=t("inspector.wanted"), select_on_focus=False)
         yield OptionList()
 
     def focus_filter(self) -> None:

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.language import t
 from tui.safe_text import visible
 
 if TYPE_CHECKING:
@@ -27,14 +28,8 @@ if TYPE_CHECKING:
     from tui.widgets.stream_view import StreamView
     from tui.widgets.text_editor import TextEditor
 
-_KINDS = {"simple": "text", "script": "script"}
 _NO_MODE = "none"
-_MODE_WORDS = ((_NO_MODE, "none"), ("prepend", "before"), ("append", "after"), ("override", "override"))
-_TEXT_LABELS = {
-    "prepend": "your text, before the default",
-    "append": "your text, after the default",
-    "override": "your text, instead of the default",
-}
+_MODES = (_NO_MODE, "prepend", "append", "override")
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ def _make_parts() -> _Parts:
     return _Parts(
         about=Static(id="about", markup=False),
         note=Static(id="note", markup=False),
-        mode=ChoiceBar(_MODE_WORDS, _NO_MODE, own=False, id="mode"),
+        mode=ChoiceBar([(mode, t(f"inspector.mode.{mode}")) for mode in _MODES], _NO_MODE, own=False, id="mode"),
         default_label=Static(classes="label", markup=False),
         default=StreamView(id="default", follow=False),
         hint=Static(id="hint", markup=False),
@@ -187,7 +182,7 @@ class Inspector(Vertical):
         before, self.row = self.row, row
         if row is None:
             self._loaded, self._text = None, ""
-            self.border_title = "Block"
+            self.border_title = t("inspector.block")
             self._arrange()
             return
         same = before is not None and before.key == row.key
@@ -206,18 +201,21 @@ class Inspector(Vertical):
         """Show what the script gave; `running` while a newer text is being evaluated."""
         parts = self.parts
         if result is None:
-            self._say(parts.preview_label, "preview …")
+            self._say(parts.preview_label, t("inspector.running", title=t("inspector.preview")))
             if not running:
                 parts.preview.show("")
                 parts.script.mark_error(None)
             return
-        title = "preview" if result.error is None and result.text is not None else "preview: no text"
+        title = t("inspector.preview")
         if result.cut_short:
-            title = "preview: stopped"
-        self._say(parts.preview_label, f"{title} · {max(1, round(result.milliseconds))} ms{' …' if running else ''}")
-        lines = [result.described or result.text or "returned an empty text, so the block is left out"]
+            title = t("inspector.preview-stopped")
+        elif result.error is not None or result.text is None:
+            title = t("inspector.preview-none")
+        title = t("inspector.ran", title=title, ms=max(1, round(result.milliseconds)))
+        self._say(parts.preview_label, t("inspector.running", title=title) if running else title)
+        lines = [result.described or result.text or t("inspector.empty")]
         if result.console:
-            lines += ["", "console", *result.console]
+            lines += ["", t("inspector.console"), *result.console]
         parts.preview.show("\n".join(lines))
         if self.row is not None and self.row.type == "script":
             parts.script.mark_error(result.line if result.error is not None else None)
@@ -283,24 +281,21 @@ class Inspector(Vertical):
     # -- inside
 
     def _describe(self, row: Row, text: str) -> None:
-        kind = f"your {_KINDS.get(row.type or '', 'block')}" if row.custom else "built-in"
-        parts = [kind, row.role, *([f"{row.tokens} tokens"] if row.tokens is not None else [])]
+        parts = [t(f"inspector.kind.{row.type or 'built-in'}"), t(f"block.role.{row.role}")]
+        parts += [t("inspector.tokens", count=row.tokens)] if row.tokens is not None else []
         parts += [visible(row.id)] if row.custom else []
         self._say(self.parts.about, " · ".join(parts))
         note = row.note
         if not row.enabled:
-            note = f"off: it is not sent; space switches it on{f'. {note}' if note else ''}"
+            note = t("inspector.off-note", note=note) if note else t("inspector.off")
         self.parts.note.display = bool(note)
         self._say(self.parts.note, f"! {visible(note)}" if row.warning else f"· {visible(note)}")
         self.parts.mode.value = row.mode or _NO_MODE
         if row.custom:
             return
-        there = "default text" if row.default is not None else "default text: there is none now"
+        there = t("inspector.default") if row.default is not None else t("inspector.no-default")
         self._say(self.parts.default_label, there)
-        hint = "Your text: none. b puts one before the default, f after it, o in its place."
-        if text:
-            hint = "Your text is kept but not used: b puts it before the default, f after it, o in its place."
-        self._say(self.parts.hint, hint)
+        self._say(self.parts.hint, t("inspector.unused-text") if text else t("inspector.no-text"))
 
     def _say(self, part: Static, text: str) -> None:
         """Set a line of the inspector; the same text again would lay the whole screen out anew."""
@@ -324,11 +319,9 @@ class Inspector(Vertical):
         self._text = text
 
     def _label_text(self, row: Row, editor: TextEditor) -> None:
-        label = _TEXT_LABELS.get(row.mode or "", "text")
-        if row.custom:
-            label = "script: return a text" if row.type == "script" else "text"
-        warning = f": {editor.warning}" if editor.warning else ""
-        self._say(self.parts.text_label, label + warning)
+        label = t(f"inspector.text.{(row.type if row.custom else row.mode) or 'simple'}")
+        warning = editor.warning
+        self._say(self.parts.text_label, t("inspector.warned", label=label, warning=warning) if warning else label)
 
     def _arrange(self) -> None:
         """Show the parts that the kind of block has."""

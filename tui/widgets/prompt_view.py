@@ -20,6 +20,7 @@ from textual.message import Message as TextualMessage
 from textual.strip import Strip
 
 from engine.blocks.compile import Message, Span
+from tui.language import find, t
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
 from tui.widgets.reading_view import ReadingView
@@ -531,7 +532,8 @@ class PromptView(ReadingView):
             for other in self._parts
             if other.message == part.message and other.block is not None
         )
-        title = f"── {visible(message.role).upper()} · {tokens:,} tokens "
+        role = find(f"list.section.{message.role}") or visible(message.role).upper()
+        title = f"── {t('prompt.heading', role=role, tokens=f'{tokens:,}')} "
         rule = "─" * max(0, self.size.width - cell_len(title))
         return [Segment(title + rule, self._style("heading"))]
 

@@ -24,12 +24,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from tui.language import find, t
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
 
 if TYPE_CHECKING:
     from engine.blocks.block import Role
-    from engine.blocks.config import BlockType, ContentMode
+    from engine.blocks.config import BlockType
     from engine.blocks.rows import Row
 
 MARK_COLUMNS = range(1, 4)
@@ -39,9 +40,6 @@ _LEAD = 4
 _NOTE_MINIMUM = 8
 _FLAG = 5
 _KINDS: dict[BlockType | None, str] = {"script": "◆", "simple": "◇"}
-_MODES: dict[ContentMode | None, str] = {"prepend": "+pre", "append": "+app", "override": "ovr"}
-ROLE_LETTERS: dict[str, str] = {"system": "sys", "user": "usr"}
-"""How a role is written in a list."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 4
 
@@ -139,11 +137,11 @@ def render_row(row: Row, width: int, *, cursor: bool, carried: bool, max_tokens:
     room = columns.name + (0 if flags else columns.flags + (0 if kind else columns.kind))
     _put_name(row, room if columns.lead == _LEAD else -1, palette, put)
     if flags:
-        put(flags.rjust(columns.flags), palette.mode)
+        put(" " * (columns.flags - cell_len(flags)) + flags, palette.mode)
     if columns.kind and (flags or kind):
         put(f" {kind or ' '}", palette.script if row.type == "script" else palette.text)
     if columns.role:
-        letters = ROLE_LETTERS[row.role][: columns.role - 1]
+        letters = role_letters(row.role)[: columns.role - 1]
         put(f" {letters}", palette.system if row.role == "system" else palette.user)
     if columns.tokens:
         put(_tokens(row).rjust(columns.tokens), palette.tokens)
@@ -159,8 +157,13 @@ def render_section(role: Role, tokens: int, width: int, palette: Palette) -> Str
     columns = _columns(width)
     behind = columns.bar + columns.pad
     number = short_count(tokens).rjust(columns.tokens) if columns.tokens else ""
-    title = fit(f" {role.upper()}", width - len(number) - behind)
+    title = fit(f" {t(f'list.section.{role}')}", width - len(number) - behind)
     return Strip([Segment(f"{title}{number}{' ' * behind}", palette.base + palette.section)], width)
+
+
+def role_letters(role: str) -> str:
+    """How a role is written in a list: three letters, of which the first may do."""
+    return find(f"list.role.{role}") or role
 
 
 def _mark(row: Row) -> str:
@@ -177,7 +180,8 @@ def _tokens(row: Row) -> str:
 
 def _flags(row: Row, width: int) -> str:
     """`off` and the content mode, as far as `width` has room for them."""
-    off, mode = "" if row.enabled else "off", _MODES.get(row.mode, "")
+    off = "" if row.enabled else t("list.off")
+    mode = t(f"list.mode.{row.mode}") if row.mode is not None else ""
     if not width:
         return ""
     return f"{off} {mode}".strip() if width > _FLAG else off or mode

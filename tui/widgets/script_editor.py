@@ -21,6 +21,7 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets._text_area import Highlight
 
+from tui.language import t
 from tui.widgets.text_editor import TextEditor
 
 if TYPE_CHECKING:
@@ -67,16 +68,16 @@ def _javascript() -> tuple[Language, str] | str:
         version = metadata.version("tree-sitter")
         if tuple(int(part) for part in version.split(".")[:2]) >= (0, 26):
             # Opening a highlighted text with 0.26 ends the process (py-tree-sitter issue 472).
-            return f"no highlighting: tree-sitter {version} is not supported, install a version below 0.26"
+            return t("editor.highlight.version", version=version)
         language = importlib.import_module("tree_sitter").Language(
             importlib.import_module("tree_sitter_javascript").language()
         )
     except metadata.PackageNotFoundError:
-        return "no highlighting: tree-sitter is not installed"
+        return t("editor.highlight.not-installed")
     except (ImportError, OSError, ValueError) as error:
-        return f"no highlighting: the JavaScript grammar can't be loaded ({error})"
+        return t("editor.highlight.no-grammar", error=error)
     query = TextArea._get_builtin_highlight_query(_LANGUAGE)
-    return (language, query) if query else "no highlighting: Textual's query for JavaScript is missing"
+    return (language, query) if query else t("editor.highlight.no-query")
 
 
 class ScriptEditor(TextEditor):
@@ -167,9 +168,9 @@ class ScriptEditor(TextEditor):
     def _language_for(self, text: str) -> str | None:
         self._highlighting = None
         if len(text) > MAX_HIGHLIGHTED:
-            self._highlighting = f"no highlighting: the script is longer than {MAX_HIGHLIGHTED // 1024} KB"
+            self._highlighting = t("editor.highlight.too-long", limit=MAX_HIGHLIGHTED // 1024)
         elif _SURROGATE.search(text):
-            self._highlighting = "no highlighting: the script holds half of a surrogate pair"
+            self._highlighting = t("editor.highlight.surrogate")
         elif isinstance(javascript := _javascript(), str):
             self._highlighting = javascript
         else:
@@ -194,7 +195,7 @@ class ScriptEditor(TextEditor):
             if (before.get(row) or []) != (self._highlights.get(row) or []):
                 self._refresh_document_lines(row, row)
         if self._highlighting is None and self._highlight_query and len(self.text) > MAX_HIGHLIGHTED:
-            self._highlighting = f"no highlighting: the script is longer than {MAX_HIGHLIGHTED // 1024} KB"
+            self._highlighting = t("editor.highlight.too-long", limit=MAX_HIGHLIGHTED // 1024)
             self._highlight_query = None
             self._build_highlight_map()
             self.refresh()

@@ -23,6 +23,7 @@ from textual.reactive import reactive
 from textual.widgets import TextArea
 
 from engine.text import common_prefix
+from tui.language import t
 from tui.safe_text import visible
 
 MAX_BYTES = 256 * 1024
@@ -34,7 +35,8 @@ EXCERPT_CHARACTERS = 32 * 1024
 # What str.splitlines() breaks at, and with it TextArea.
 _BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _ORDINARY_BREAKS = ("\n", "\r\n", "\r")
-_BREAK_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR", "\v": "vertical tab", "\f": "form feed"}
+_BREAK_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
+_NAMED_BREAKS = {"\v": "vertical-tab", "\f": "form-feed"}
 
 
 def editor_text(text: str) -> str:
@@ -63,6 +65,12 @@ def merge_edit(original: str, edited: str) -> str:
         if ends[i] == "\r" and not lines[i + 1] and ends[i + 1] == "\n":
             ends[i] = "\r\n"  # or the two would read as one
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=True))
+
+
+def _break_name(item: str) -> str:
+    if item in _NAMED_BREAKS:
+        return t(f"editor.break.{_NAMED_BREAKS[item]}")
+    return _BREAK_NAMES.get(item, f"U+{ord(item[0]):04X}")
 
 
 def _usual_break(breaks: list[str]) -> str:
@@ -254,17 +262,10 @@ class TextEditor(TextArea):
     def warning(self) -> str:
         """One line for the user about what this editor can't do with the text, or the empty string."""
         if self._too_large:
-            return (
-                f"Too large to edit here (more than {MAX_BYTES // 1024} KB): only its beginning is shown. "
-                "Open it in your $EDITOR to see or change it all."
-            )
+            return t("editor.too-large", limit=MAX_BYTES // 1024)
         if self.lossy:
-            found = set(_BREAK.findall(self._original))
-            kinds = sorted(_BREAK_NAMES.get(item, f"U+{ord(item[0]):04X}") for item in found)
-            return (
-                f"Line breaks of several or unusual kinds ({', '.join(kinds)}) look alike here. "
-                "Lines you don't change keep theirs; to change them, open the text in your $EDITOR."
-            )
+            kinds = sorted(map(_break_name, set(_BREAK.findall(self._original))))
+            return t("editor.breaks", kinds=", ".join(kinds))
         return ""
 
     def moved_location(self, before: str, location: Location) -> Location:
@@ -329,12 +330,7 @@ class TextEditor(TextArea):
         if len(event.text) + len(self.text) > MAX_BYTES:
             event.stop()
             event.prevent_default()
-            self.notify(
-                f"That is too large to paste here (more than {MAX_BYTES // 1024} KB in all): open the text in your "
-                "$EDITOR and put it in there.",
-                severity="warning",
-                markup=False,
-            )
+            self.notify(t("editor.paste-too-large", limit=MAX_BYTES // 1024), severity="warning", markup=False)
 
     def _changed_by_user(self) -> None:
         self._touched = True
