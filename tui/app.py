@@ -20,6 +20,7 @@ from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
+from tui.language import t
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
 from tui.screens.base import WorkingScreen
@@ -96,8 +97,8 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
         workspace = self.workspace
         for file in await asyncio.wrap_future(workspace.start(workspace.left_passages)):
             self.notify(
-                f"It was generated last time and neither kept nor discarded. Its text is in {file}",
-                title="A passage is left over",
+                t("app.left-over-more", file=file),
+                title=t("app.left-over"),
                 timeout=20,
                 markup=False,
             )

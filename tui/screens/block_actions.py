@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.document.state import SaveState
 from tui.carry import Carry
+from tui.language import t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ class BlockActions(DeskPart):
 
     def action_undo(self) -> None:
         if not self.do(lambda session: session.undo()):
-            self.say("nothing to undo")
+            self.say(t("block.nothing-to-undo"))
 
     def action_redo(self) -> None:
         if not self.do(lambda session: session.redo()):
-            self.say("nothing to redo")
+            self.say(t("block.nothing-to-redo"))
 
     # -- carrying: the list shows where the block would go; nothing is edited before it is dropped
 
@@ -53,7 +54,7 @@ class BlockActions(DeskPart):
         elif row is not None and session is not None:
             self.carry = Carry.pick_up(session.rows, row)
             self.blocks.carry = row.key
-            self.say("carrying: j and k move it, enter drops it, escape puts it back")
+            self.say(t("block.carrying"))
 
     def carry_on(self, step: int) -> None:
         """Move the carried block on in the list that is shown."""
@@ -73,7 +74,7 @@ class BlockActions(DeskPart):
         """End carrying without a move."""
         self.carry = None
         self.blocks.carry = None
-        self.say("put back")
+        self.say(t("block.put-back"))
         self.show_rows()
 
     # -- content modes
@@ -96,7 +97,7 @@ class BlockActions(DeskPart):
         if row is None:
             return
         if row.custom:
-            self.say("content modes are for built-in blocks; a custom block has its own text", warning=True)
+            self.say(t("block.no-modes"), warning=True)
             return
         self.show_block()
         self.do(lambda session: session.set_mode(row.key, mode))
@@ -117,15 +118,15 @@ class BlockActions(DeskPart):
                 behind = row.key if row is not None and row.role == values.role else None
                 self._add(
                     lambda session: session.add(values.name, values.role, values.type, after=behind),
-                    f"added {values.name}",
+                    t("block.added", name=values.name),
                 )
 
-        self.app.push_screen(PropertiesDialog("Add a block", role=role), done)
+        self.app.push_screen(PropertiesDialog(t("properties.new"), role=role), done)
 
     def action_duplicate(self) -> None:
         row = self.blocks.current
         if row is not None:
-            self._add(lambda session: session.duplicate(row.key), f"duplicated {row.name}", go_on=False)
+            self._add(lambda session: session.duplicate(row.key), t("block.duplicated", name=row.name), go_on=False)
 
     def _add(self, add: Callable[[Session], str], said: str, *, go_on: bool = True) -> None:
         """Add a block, put the cursor on it, and go on to its text."""
@@ -151,7 +152,7 @@ class BlockActions(DeskPart):
             return
         block = custom_at(session.document.config, row.key) if row.custom else None
         if block is None:
-            self.say(f"{row.name} is a built-in block: it keeps its name and role; J and K move it", warning=True)
+            self.say(t("block.keeps", name=row.name), warning=True)
             return
 
         def done(values: PropertiesDialog.Values | None) -> None:
@@ -163,14 +164,14 @@ class BlockActions(DeskPart):
                 )
 
         dialog = PropertiesDialog(
-            "Change the block", name=block.name, role=block.role, type=block.type, order=block.order
+            t("properties.change"), name=block.name, role=block.role, type=block.type, order=block.order
         )
         self.app.push_screen(dialog, done)
 
     def action_delete(self) -> None:
         row = self.blocks.current
         if row is not None:
-            self.do(lambda session: session.delete(row.key), said=f"deleted {row.name}; undo brings it back")
+            self.do(lambda session: session.delete(row.key), said=t("block.deleted", name=row.name))
 
     def action_reset(self) -> None:
         from tui.screens.choice import ChoiceDialog
@@ -188,22 +189,22 @@ class BlockActions(DeskPart):
             elif key == "a":
                 self.do(lambda session: session.reset())
 
-        choices = [("b", f"this block ({row.name})")] if row is not None else []
-        choices += [("a", "the whole agent: its blocks, texts, order and tools"), ("escape", "nothing")]
-        self.app.push_screen(ChoiceDialog("Reset to default", "Undo brings it back.", choices), done)
+        choices = [("b", t("block.reset-block", name=row.name))] if row is not None else []
+        choices += [("a", t("block.reset-agent")), ("escape", t("block.reset-nothing"))]
+        self.app.push_screen(ChoiceDialog(t("block.reset"), t("block.reset-undo"), choices), done)
 
     def _ask_reset_invalid(self, session: Session) -> None:
         from tui.screens.choice import ChoiceDialog
 
         def done(key: str | None) -> None:
             if key == "r":
-                self.do(lambda session: f"reset; the old file is kept as {session.document.reset_invalid().name}")
+                self.do(lambda session: t("block.reset-done", name=session.document.reset_invalid().name))
 
         self.app.push_screen(
             ChoiceDialog(
-                "Reset the invalid file?",
-                f"{session.document.file.name} becomes the empty config; a copy of it is kept beside it.",
-                [("r", "reset, keep a copy"), ("escape", "leave it alone")],
+                t("block.reset-invalid"),
+                t("block.reset-invalid-more", name=session.document.file.name),
+                [("r", t("block.reset-invalid-do")), ("escape", t("block.reset-invalid-not"))],
             ),
             done,
         )
@@ -217,7 +218,8 @@ class BlockActions(DeskPart):
         if row is not None and session is not None:
             self.collect()
             text = session.text(row.key) if row.custom else row.content
-            self.say(copy(self.app, text).message if text else f"{row.name} has no text to copy", warning=not text)
+            said = copy(self.app, text).message if text else t("block.no-text", name=row.name)
+            self.say(said, warning=not text)
 
     def action_edit(self) -> None:
         if self.carry is not None:
@@ -228,11 +230,11 @@ class BlockActions(DeskPart):
         self.show_block()
         self.show_pane("inspector")
         if not self.inspector.focus_text():
-            self.say("choose what your text does: b before the default, f after it, o in its place")
+            self.say(t("block.choose-mode"))
 
     def external_text(self, row: Row) -> str | None:
         """The text of a row for the user's own editor; None, with a hint, when it has none."""
         if self.session is None or (not row.custom and row.mode is None):
-            self.say("choose a content mode first: b, f or o", warning=True)
+            self.say(t("block.mode-first"), warning=True)
             return None
         return self.session.text(row.key)

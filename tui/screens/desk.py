@@ -22,6 +22,7 @@ from engine.errors import StonehandError
 from tui import collector
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
+from tui.language import t
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.block_actions import BlockActions
@@ -84,13 +85,13 @@ class DeskScreen(BlockActions):
         with Horizontal(id="panes"):
             yield AgentList(id="agents")
             with Vertical(id="middle"):
-                yield BlockList(id="blocks", empty="reading the story …")
-                yield LineInput(id="filter", placeholder="part of a name: enter keeps the filter, escape clears it")
+                yield BlockList(id="blocks", empty=t("desk.reading"))
+                yield LineInput(id="filter", placeholder=t("desk.filter"))
             yield Inspector(id="inspector")
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
-        self.query_one("#agents", AgentList).border_title = "Agents"
+        self.query_one("#agents", AgentList).border_title = t("desk.agents")
         self.query_one("#filter").display = False
         self.query_one("#banner").display = False
         self.show_pane("blocks")
@@ -131,9 +132,7 @@ class DeskScreen(BlockActions):
         doubt = (await self.wait(self.workspace.story(story).branches)).doubt
         if doubt is not None and self.session is not None:
             branch = self.session.branch
-            self.report(
-                StonehandError.of(doubt, f"{branch} is shown and edits are saved to it; s chooses another branch")
-            )
+            self.report(StonehandError.of(doubt, t("desk.doubt", branch=branch)))
 
     async def _open_agent(self, story: str, branch: str | None, agent: str) -> bool:
         """Show an agent of a story's branch; False, and all stays as it is, when it can't be opened."""
@@ -148,8 +147,8 @@ class DeskScreen(BlockActions):
             session.document.check_file()
         except StonehandError as error:
             if before is None:
-                self._trouble = f"{error}. Press s to try again."
-                self.blocks.empty = "not opened"
+                self._trouble = t("desk.try-again", error=error)
+                self.blocks.empty = t("desk.not-opened")
                 self.blocks.set_rows(())
                 self._show_banner()
             self.report(error)
@@ -162,11 +161,11 @@ class DeskScreen(BlockActions):
             self.action_blocks()
         self.inspector.show(None, "")
         self.query_one("#agents", AgentList).show(summaries, agent)
-        self.blocks.empty = "reading the story …"
+        self.blocks.empty = t("desk.reading")
         self.blocks.set_rows(())
         if session.document.recovered:
             session.document.recovered = False
-            self.say("edits of the last session that were not saved are back; undo takes them away")
+            self.say(t("desk.recovered"))
             self.save_later()
         await self.load()
         if any(row.type == "script" for row in session.rows):
@@ -175,11 +174,10 @@ class DeskScreen(BlockActions):
 
     def _show_no_story(self, damaged: bool) -> None:
         place = self.workspace.data / "stories"
-        reason = f"none of the stories in {place} can be opened" if damaged else f"there is no story in {place}"
-        self._trouble = f"{reason}; put one there and press s. `stonehand doctor` says what is wrong with one."
-        self.blocks.empty = "no story"
+        self._trouble = t("desk.none-usable" if damaged else "desk.none", folder=place)
+        self.blocks.empty = t("desk.no-story")
         self.blocks.set_rows(())
-        self.query_one("#top", TopBar).show("no story", "")
+        self.query_one("#top", TopBar).show(t("desk.no-story"), "")
         self._show_banner()
 
     async def load(self) -> bool:
@@ -192,13 +190,13 @@ class DeskScreen(BlockActions):
             loaded = await self.wait(lambda: session.load(config))
         except StonehandError as error:
             if session is self.session:
-                self.blocks.empty = "the story can't be read"
+                self.blocks.empty = t("desk.unreadable")
                 self.blocks.set_rows(session.rows)
             self.report(error)
             return False
         if session is self.session:
             session.install(loaded)
-            self.blocks.empty = "no blocks"
+            self.blocks.empty = t("list.none")
             self.show_rows()
         return session is self.session
 
@@ -248,10 +246,8 @@ class DeskScreen(BlockActions):
         self.action_blocks()
         session = self.session
         fault = session.document.fault if session is not None else None
-        reason = f"{fault}" if fault is not None else "Another program took the block out of the config."
-        self.app.push_screen(
-            ChoiceDialog(f"The text of {name} can't be edited now", reason, [("escape", "go on in the list")])
-        )
+        reason = f"{fault}" if fault is not None else t("desk.block-gone")
+        self.app.push_screen(ChoiceDialog(t("desk.text-gone", name=name), reason, [("escape", t("desk.go-on"))]))
 
     async def _furnish(self) -> None:
         """Complete the inspector, which takes longer than all else on the screen: the list is there before it."""
@@ -265,20 +261,20 @@ class DeskScreen(BlockActions):
             return
         rows = session.rows
         agent = self.workspace.agent(session.agent)
-        mark = {SaveState.UNSAVED: " · unsaved", SaveState.CONFLICT: " · conflict", SaveState.INVALID: " · invalid"}
-        state = f"{agent.display_name.lower()} · rehearsal{mark.get(session.document.state, '')}"
+        known = session.document.state.value
+        state = t(f"desk.state.{known}", agent=agent.display_name.lower(), provider=t("desk.rehearsal"))
         sums = [sum([row.tokens or 0 for row in rows if row.role == role]) for role in ("system", "user")]
         system, user, total = (short_count(count) for count in (*sums, sum(sums)))
         self.query_one("#top", TopBar).show(
             self._story_name,
             session.branch,
-            f"{state}   {system} + {user} = {total} tokens",
-            f"{state} · {total} tokens",
+            t("desk.tokens", state=state, system=system, user=user, total=total),
+            t("desk.total", state=state, total=total),
         )
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
-        parts = [agent.display_name, f"{len(rows)} blocks"]
-        parts += [f"{custom} custom"] if custom else []
-        parts += [f"{off} off"] if off else []
+        parts = [agent.display_name, t("desk.blocks", count=len(rows))]
+        parts += [t("desk.custom", count=custom)] if custom else []
+        parts += [t("desk.off", count=off)] if off else []
         title = " · ".join(parts)
         if self.blocks.border_title != title:
             self.blocks.border_title = title
@@ -291,20 +287,20 @@ class DeskScreen(BlockActions):
         if document is None or text:
             pass
         elif self._gone and self.session is not None:
-            text = f"! The branch {self.session.branch} was deleted. s goes to another one."
-            help = "" if document.state is SaveState.SAVED else "Press ! for the edits that can't be saved there."
+            text = f"! {t('desk.branch-gone', branch=self.session.branch)}"
+            help = "" if document.state is SaveState.SAVED else t("desk.branch-gone-edits")
         elif document.state is SaveState.INVALID and document.fault is not None:
             fault = document.fault
             where = f"{document.file.name}{f':{fault.line}' if fault.line else ''}"
             field = f" {fault.field}" if fault.field else ""
-            text = f"! {where}{field} {fault.message}."
-            help = "It is left as it is: ctrl+e opens it, R resets it."
+            text = f"! {t('desk.invalid', place=f'{where}{field}', message=fault.message)}"
+            help = t("desk.invalid-more")
         elif document.state is SaveState.CONFLICT:
             what = "changed" if document.theirs is not None else "deleted"
             if document.theirs_fault is not None:
-                what = "made invalid"
-            text = f"! {document.file.name} was {what} by another program."
-            help = "Nothing was overwritten: press ! to choose what becomes of it."
+                what = "invalid"
+            text = f"! {t(f'desk.conflict.{what}', name=document.file.name)}"
+            help = t("desk.conflict-more")
         elif self.workspace.journal.failure:
             text = f"! {self.workspace.journal.failure}"
         if banner.display != bool(text) or text:
@@ -400,7 +396,7 @@ class DeskScreen(BlockActions):
     def action_reference(self) -> None:
         self.show_block()
         if self.inspector.editor is None:
-            self.say("fragments are listed beside a text of yours: choose b, f or o first", warning=True)
+            self.say(t("desk.no-text"), warning=True)
         elif self.inspector.toggle_reference():
             self.show_pane("inspector")
             self.begin(self._list_fragments, "reference")
@@ -423,7 +419,7 @@ class DeskScreen(BlockActions):
     async def _save(self) -> None:
         await self.save_now()
         if self.session is not None and self.session.document.state is SaveState.SAVED:
-            self.say("saved")
+            self.say(t("desk.saved"))
 
     async def save_now(self) -> None:
         if self.session is not None:
@@ -445,7 +441,7 @@ class DeskScreen(BlockActions):
         if session is None or not (
             session.document.state is SaveState.CONFLICT or self._saver.unsaved_and_gone(session)
         ):
-            self.say("there is no conflict")
+            self.say(t("desk.no-conflict"))
             return
         self.begin(lambda: self._resolve(session), "resolve")
 
@@ -470,7 +466,7 @@ class DeskScreen(BlockActions):
             if session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT):
                 self._saver.keep_trying(session)
             if changed and session is self.session:
-                self.say(f"{session.document.file.name} was changed by another program", warning=True)
+                self.say(t("desk.changed", name=session.document.file.name), warning=True)
         shown = self.session
         if shown is not None and shown.story == message.story and not self.workspace.is_gone(shown):
             self._gone = False
