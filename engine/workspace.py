@@ -104,13 +104,16 @@ class Replay:
     input: str
 
 
+ReferenceKind = Literal["opened", "saved", "default", "sent", "branch"]
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What a prompt is compared with: the one of the config as it was `opened` in this session, as it is `saved`, or of
     the `default`; the one `sent` last; or the one of another `branch`.
     """
 
-    kind: Literal["opened", "saved", "default", "sent", "branch"]
+    kind: ReferenceKind
     branch: str = ""
 
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 from tui.language import find, t
 
-Place = Literal["app", "desk", "list", "prompt", "passage"]
+Place = Literal["app", "desk", "list", "prompt", "compare", "passage"]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
-prompt, in the generate screen."""
+prompt, in the comparison of two, in the generate screen."""
 
-PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "passage", "app")
+PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "passage", "app")
 """In the order the help shows them."""
 
 
@@ -85,6 +85,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("undo", ("u", "ctrl+z"), "list"),
     Action("redo", ("ctrl+r", "ctrl+y"), "list"),
     Action("prompt", ("p",), "list"),
+    Action("compare", ("d",), "list"),
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
     Action("story", ("s",), "list"),
@@ -105,6 +106,21 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy-prompt", ("Y",), "prompt"),
     Action("copy-block", ("y",), "prompt", together=("copy-prompt",)),
     Action("edit-block", ("e",), "prompt"),
+    Action("compare-prompt", ("d",), "prompt"),
+    # the effect of edits
+    Action("next-change", ("n",), "compare", together=("previous-change",)),
+    Action("previous-change", ("N",), "compare"),
+    Action("next-compared", ("J", "right_square_bracket"), "compare", together=("previous-compared",)),
+    Action("previous-compared", ("K", "left_square_bracket"), "compare"),
+    Action("against-opened", ("1",), "compare"),
+    Action("against-saved", ("2",), "compare"),
+    Action("against-default", ("3",), "compare"),
+    Action("against-sent", ("4",), "compare"),
+    Action("against-branch", ("5",), "compare"),
+    Action("fold", ("z",), "compare"),
+    Action("fold-all", ("Z",), "compare"),
+    Action("copy-comparison", ("y",), "compare"),
+    Action("edit-compared", ("e",), "compare"),
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),
@@ -204,7 +220,7 @@ def _split(value: object) -> tuple[str, ...]:
 
 def _meet(one: Place, other: Place) -> bool:
     """Whether the same key press could mean either."""
-    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"passage", "app"})
+    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"compare", "app"}, {"passage", "app"})
     return any({one, other} <= places for places in together)
 
 

@@ -148,6 +148,15 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
         """The main screen."""
         return next((screen for screen in self.screen_stack if isinstance(screen, DeskScreen)), None)
 
+    def go_to_block(self, key: str) -> None:
+        """Go back to the main screen, to a block of its list."""
+        desk = self.desk
+        if desk is not None:
+            while self.screen is not desk:
+                self.pop_screen()
+            desk.show_key(key)
+            desk.action_blocks()
+
     # -- actions and errors
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -135,7 +135,11 @@ class Document:
 
     @property
     def saved_config(self) -> BlockConfig:
-        """The config as the file holds it, as far as is known; what is not saved yet is edited from it."""
+        """The config as the file holds it: in a conflict the other program's, unless that is no valid one."""
+        if self.state is SaveState.CONFLICT:
+            theirs, fault = read_config(self.file, self.theirs)
+            if fault is None:
+                return theirs
         return self._base
 
     @property

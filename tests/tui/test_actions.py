@@ -9,6 +9,7 @@ import pytest
 
 from tui.actions import _UNDELIVERABLE, ACTIONS, PLACES, Action, Keymap, _meet, actions_in, bar_keys, key_name
 from tui.app import StonehandApp, load_keymap
+from tui.screens.compare import CompareScreen
 from tui.screens.desk import DeskScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
@@ -18,6 +19,7 @@ OWNERS: dict[str, type] = {
     "desk": DeskScreen,
     "list": DeskScreen,
     "prompt": PromptScreen,
+    "compare": CompareScreen,
     "passage": PassageScreen,
 }
 # Bound on widgets and screens beside the registry: moving in lists and texts, leaving a screen.
@@ -33,7 +35,7 @@ def test_every_action_has_a_method(action: Action) -> None:
     assert callable(getattr(OWNERS[action.place], f"action_{action.method}", None))
 
 
-@pytest.mark.parametrize("owner", [DeskScreen, PromptScreen, PassageScreen])
+@pytest.mark.parametrize("owner", [DeskScreen, PromptScreen, CompareScreen, PassageScreen])
 def test_every_method_of_ours_has_an_action(owner: type) -> None:
     places = {place for place, holder in OWNERS.items() if holder is owner}
     registered = {action.method for action in ACTIONS if action.place in places}

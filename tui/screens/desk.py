@@ -26,6 +26,7 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.block_actions import BlockActions
+from tui.screens.compare_actions import CompareActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
@@ -47,7 +48,7 @@ PANES = ("agents", "blocks", "inspector")
 DEFAULT_AGENT = "generation.writer"
 
 
-class DeskScreen(BlockActions):
+class DeskScreen(BlockActions, CompareActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -127,11 +127,16 @@ class PromptScreen(WorkingScreen[None]):
 
     def action_edit_block(self) -> None:
         """Go back to the main screen, to this block."""
-        block, desk = self.view.current_block, self.stonehand.desk
-        self.dismiss(None)
-        if desk is not None and block is not None:
-            desk.show_key(block.id)
-            desk.action_blocks()
+        block = self.view.current_block
+        if block is not None:
+            self.stonehand.go_to_block(block.id)
+        else:
+            self.dismiss(None)
+
+    def action_compare_prompt(self) -> None:
+        desk = self.stonehand.desk
+        if desk is not None and self._prompt is not None:
+            desk.show_comparison(self._session)
 
     def action_help(self) -> None:
         self.stonehand.action_keys()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +23,8 @@ from tui.language import find, t
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
 from tui.widgets.reading_view import ReadingView
-from tui.widgets.text_view import draw_row, wrap_rows
+from tui.widgets.text_view import draw_row
+from tui.widgets.wrapped_rows import WrappedRows
 
 Tokens = Callable[[str], int] | Mapping[str, int]
 """Estimated tokens: a function of a text, or a mapping by block (`PromptBlock.id`, or the id of the block)."""
@@ -64,79 +64,6 @@ class _Part:
     content_start: int = 0
     block: int | None = None
     open_end: bool = False
-
-
-class _Rows:
-    """Parts wrapped to a width, as far as somebody needed them."""
-
-    def __init__(self, parts: Sequence[_Part], width: int) -> None:
-        self.parts = parts
-        self.width = width
-        self.starts = array("Q")
-        """The offset in its message at which each row begins."""
-        self.first_rows: list[int] = []
-        """The first row of each part that was reached."""
-        self.complete = False
-        self._wrapping = self._wrap()
-
-    def _wrap(self) -> Iterator[None]:
-        for part in self.parts:
-            self.first_rows.append(len(self.starts))
-            if part.text is None:
-                self.starts.append(0)
-                yield
-                continue
-            for start in wrap_rows(part.text, part.start, part.end, self.width):
-                self.starts.append(start)
-                yield
-            if part.open_end:
-                self.starts.append(part.end)
-                yield
-        self.complete = True
-
-    def advance(self, *, rows: int | None = None, part: int | None = None, seconds: float | None = None) -> None:
-        """Wrap on until there are `rows` rows, `part` is wrapped, `seconds` have passed, or all is done."""
-        deadline = None if seconds is None else time.perf_counter() + seconds
-        while not self.complete:
-            if rows is not None and len(self.starts) >= rows:
-                return
-            if part is not None and len(self.first_rows) > part + 1:
-                return
-            if deadline is not None and len(self.starts) % 128 == 0 and time.perf_counter() >= deadline:
-                return
-            next(self._wrapping, None)
-
-    @property
-    def height(self) -> int:
-        """The number of rows: exact when all is wrapped, until then an estimate for the scroll bar."""
-        done = len(self.starts)
-        if self.complete:
-            return done
-        rest = sum(
-            1 if part.text is None else (part.end - part.start) // self.width + 1
-            for part in self.parts[len(self.first_rows) :]
-        )
-        if self.first_rows and (part := self.parts[len(self.first_rows) - 1]).text is not None:
-            rest += (part.end - self.starts[-1]) // self.width
-        return done + rest
-
-    def at(self, row: int) -> tuple[int, int, int] | None:
-        """The part a row is in and the range of its text; None below the last row."""
-        self.advance(rows=row + 2)
-        if not 0 <= row < len(self.starts):
-            return None
-        index = bisect_right(self.first_rows, row) - 1
-        last = row + 1 == len(self.starts) or (
-            index + 1 < len(self.first_rows) and self.first_rows[index + 1] == row + 1
-        )
-        return index, self.starts[row], self.parts[index].end if last else self.starts[row + 1]
-
-    def row_of(self, part: int, offset: int) -> int:
-        """The row of a part that holds the character at `offset` of its message."""
-        self.advance(part=part)
-        first = self.first_rows[part]
-        end = self.first_rows[part + 1] if part + 1 < len(self.first_rows) else len(self.starts)
-        return max(first, bisect_right(self.starts, offset, first, end) - 1)
 
 
 class PromptView(ReadingView):
@@ -207,7 +134,7 @@ class PromptView(ReadingView):
         self._parts: list[_Part] = []
         self._part_of_block: list[int] = []
         self._spans: list[Span] = []
-        self._rows = _Rows((), 1)
+        self._rows: WrappedRows[_Part] = WrappedRows((), 1)
         self._pinned: tuple[int, int] | None = None
         self._wanted: int | None = None
         self._reported: str | None = None
@@ -478,9 +405,9 @@ class PromptView(ReadingView):
 
     def _rewrap(self, anchor: tuple[str, int] | None) -> None:
         if not self.size:
-            self._rows = _Rows(self._parts, 0)
+            self._rows = WrappedRows(self._parts, 0)
             return
-        self._rows = _Rows(self._parts, self._wrap_width)
+        self._rows = WrappedRows(self._parts, self._wrap_width)
         self._rows.advance(rows=2 * self.size.height)
         self._fit()
         index = None if anchor is None else self._index(anchor[0])
@@ -494,7 +421,7 @@ class PromptView(ReadingView):
         if not self._rows.complete:
             self.set_timer(_SLICE, lambda rows=self._rows: self._wrap_on(rows))
 
-    def _wrap_on(self, rows: _Rows) -> None:
+    def _wrap_on(self, rows: WrappedRows[_Part]) -> None:
         """Wrap another slice of what is shown, unless something else is shown by now."""
         if rows is not self._rows or not self.is_mounted:
             return
