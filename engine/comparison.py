@@ -224,7 +224,7 @@ def _change(key: str, before: SentBlock | None, after: SentBlock | None, moved: 
     if before is None or after is None:
         added, removed = (after.tokens if after is not None else 0), (before.tokens if before is not None else 0)
     else:
-        added, removed = (estimate_tokens("".join(_differing(lines, sign))) for sign in "+-")
+        added, removed = (estimate_tokens("\n".join(_differing(lines, sign))) for sign in "+-")
     return BlockChange(key, before, after, moved, lines, added, removed)
 
 
@@ -264,6 +264,6 @@ def _described(change: BlockChange) -> Iterator[str]:
     yield f"{change.sign} [{block.role}] {name}: {', '.join(notes)}"
     for shown, start, end in in_sight(change.lines):
         if shown:
-            yield from (f"    {line.sign} {line.text.removesuffix(chr(10))}" for line in change.lines[start:end])
+            yield from (f"    {line.sign} {line.text}" for line in change.lines[start:end])
         else:
             yield f"    … {end - start} lines"

@@ -28,7 +28,6 @@ WORK_LIMIT: Final = 3_000_000
 LEAST_SHARED: Final = 0.25
 """The share of two passages that must be the same for their differing words to say anything."""
 
-_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 # Scripts without spaces between words are compared by the character: Thai to Khmer, kana, Han.
 _SINGLE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -41,7 +40,7 @@ _JOINERS: Final = "\u200c\u200d"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of one text or of both, with its line end.
+    """A line of one text or of both, without its line end.
 
     `marks` are the ranges of a changed line that differ; None where the line as a whole is another.
     """
@@ -57,11 +56,12 @@ class Line:
 
 
 def compare_lines(before: str, after: str) -> tuple[Line, ...]:
-    """The lines of both texts in one list: without those of `+` it is `before`, without those of `-` it is `after`.
+    """The lines of both texts in one list: without those of `+`, joined with newlines, it is `before`, without those of
+    `-` it is `after`. An empty text has no line.
 
-    The texts without what is marked in them are the same in each changed stretch.
+    What is not marked in the words of a changed stretch is the same in both texts.
     """
-    old, new = _LINES.findall(before), _LINES.findall(after)
+    old, new = before.split("\n") if before else [], after.split("\n") if after else []
     work = _Work()
     lines: list[Line] = []
     at_old = at_new = 0
@@ -234,7 +234,7 @@ def _walked_back(trace: list[dict[int, int]], x: int, y: int) -> list[Run]:
 
 def _changed(old: Sequence[str], new: Sequence[str], work: _Work) -> Iterator[Line]:
     """A stretch of lines that is another one in the two texts."""
-    marks = _word_marks("".join(old), "".join(new), work) if old and new else None
+    marks = _word_marks("\n".join(old), "\n".join(new), work) if old and new else None
     sides: tuple[tuple[Sign, Sequence[str], list[Range] | None], ...] = (
         ("-", old, marks and marks[0]),
         ("+", new, marks and marks[1]),
@@ -280,7 +280,7 @@ def _between(runs: Iterable[Range], pieces: Sequence[str]) -> list[Range]:
 
 
 def _by_line(lines: Sequence[str], ranges: Sequence[Range]) -> Iterator[tuple[str, tuple[Range, ...]]]:
-    """Each line with the parts of the ranges that are in it, counted from its start."""
+    """Each line with the parts of the ranges that are in it, counted from its start; the ranges count line ends too."""
     start, first = 0, 0
     for text in lines:
         end = start + len(text)
@@ -293,4 +293,4 @@ def _by_line(lines: Sequence[str], ranges: Sequence[Range]) -> Iterator[tuple[st
                 break
             first += 1
         yield text, tuple(marks)
-        start = end
+        start = end + 1

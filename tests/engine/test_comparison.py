@@ -49,8 +49,8 @@ def test_both_prompts_can_be_told_from_a_comparison(before: list[SentBlock], aft
         old = change.before.content if change.before is not None else ""
         new = change.after.content if change.after is not None else ""
         if change.lines:
-            assert "".join(line.text for line in change.lines if line.sign != "+") == old
-            assert "".join(line.text for line in change.lines if line.sign != "-") == new
+            assert "\n".join(line.text for line in change.lines if line.sign != "+") == old
+            assert "\n".join(line.text for line in change.lines if line.sign != "-") == new
         else:
             assert old == new
     assert found.same == ([*map(content, before)] == [*map(content, after)])
@@ -90,7 +90,7 @@ def test_what_is_gone_stands_where_it_stood() -> None:
 
 
 def test_lines_out_of_sight() -> None:
-    lines = compare_lines("".join(f"{n}\n" for n in range(20)), "".join(f"{n}\n" for n in range(20) if n != 10))
+    lines = compare_lines("\n".join(map(str, range(20))), "\n".join(str(n) for n in range(20) if n != 10))
     assert list(in_sight(lines, 2)) == [(False, 0, 8), (True, 8, 13), (False, 13, 20)]
     assert list(in_sight(lines, 9)) == [(True, 0, 1), (True, 1, 20)]
 

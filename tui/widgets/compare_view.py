@@ -29,7 +29,6 @@ _SLICE = 0.008
 _MARGIN = 4
 """Cells before the text of a line: two, the sign, one."""
 _SIGNS = {"+": "+", "-": "−", "~": "~", ">": "↕", "=": " "}
-_LINE_END = "␊"
 
 Fold = tuple[str, int]
 """What can be folded: a block by its key with -1, a stretch of its lines by their start; the blocks from one on that
@@ -95,7 +94,7 @@ class CompareView(ReadingView):
         & .compare-view--removed { color: $text-error; }
         & .compare-view--added-word { color: $text-success; background: $success 25%; text-style: bold underline; }
         & .compare-view--removed-word { color: $text-error; background: $error 25%; text-style: bold underline; }
-        & .compare-view--head { text-style: bold; background: $boost; }
+        & .compare-view--head { text-style: bold; background: $panel; }
         & .compare-view--folded { color: $text-muted; }
         & .compare-view--current { text-style: reverse; }
         &:ansi {
@@ -168,7 +167,7 @@ class CompareView(ReadingView):
             return
         if not lines:
             if change.sign == "=":
-                yield from (_Part("line", index, fold, Line(" ", text)) for text in change.block.content.splitlines())
+                yield from (_Part("line", index, fold, Line(" ", text)) for text in change.block.content.split("\n"))
             return
         for shown, start, end in in_sight(lines):
             gap = (change.key, start)
@@ -364,10 +363,7 @@ class CompareView(ReadingView):
         yield Segment(" ")
         column = 0
         for first, last, marked in _pieces(line, start, end):
-            text = line.text[first:last]
-            drawn = draw_row(text, column)
-            if marked and text.endswith("\n"):
-                drawn += _LINE_END
+            drawn = draw_row(line.text[first:last], column)
             column += cell_len(drawn)
             yield Segment(drawn, style + self._style(f"{name}-word") if marked and name is not None else style)
 
@@ -395,7 +391,7 @@ class CompareView(ReadingView):
         head = self._style("head")
         sign = self._style({"+": "added", "-": "removed"}.get(change.sign, "head")) + head
         current = self._style("current") if index == self._at else Style.null()
-        width = self.size.width
+        width = self.scrollable_content_region.width
         right = "".join(f" {text}" for _, text in counts) + f"  {tokens} "
         middle = f"  {_role(block.role)}{''.join(f' · {note}' for note in notes)}"
         room = max(4, width - 4 - cell_len(right))
@@ -422,7 +418,8 @@ class CompareView(ReadingView):
         return Segment(f"  {mark} {t('compare.same-blocks', count=part.count, tokens=tokens)}", style)
 
     def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"compare-view--{name}", partial=True)
+        # Partial styles can be laid over each other; only a whole one has a see-through background blended.
+        return self.get_component_rich_style(f"compare-view--{name}", partial=not name.endswith("-word"))
 
 
 def _role(role: str) -> str:
