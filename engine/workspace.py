@@ -43,13 +43,14 @@ from engine.story import Branch, Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 
 if TYPE_CHECKING:
+    from engine.budget import Budget
     from engine.comparison import Comparison
     from engine.doctor import Finding, Repaired
     from engine.exchange import Exchange
     from engine.models.choice import ModelChange
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
-    from engine.models.resolution import Resolution
+    from engine.models.resolution import Decision, Resolution
 
 KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
@@ -594,6 +595,28 @@ class Workspace:
         from engine.models.choice import resolve_in
 
         return resolve_in(self.story(story_id), self.model_providers(), checked_role(role))
+
+    def line_of(self, decision: Decision) -> int | None:
+        """The line of the field that decided a value, in its file as it is now. Waits."""
+        from engine.models.providers import line_of_field
+
+        return None if decision.file is None else line_of_field(decision.file, decision.field)
+
+    def budget(
+        self, story_id: str, role: str, *, model: str | None = None, max_output_tokens: int | None = None
+    ) -> Budget:
+        """What a prompt of an agent may cost: of `model`, left out the one it resolves to, with room for an answer of
+        `max_output_tokens`, left out what the story allows one. Waits; raises `NotFound`.
+
+        The rehearsal stands in for the model that is in force: what that one could not take is told of before.
+        """
+        from engine.budget import budget_of
+        from engine.models.windows import window_of
+
+        resolution = self.resolve(story_id, role)
+        limit = self.story(story_id).meta().settings.max_output_tokens
+        window = window_of(resolution.provider, model or resolution.model)
+        return budget_of(window, limit, asked=max_output_tokens)
 
     def set_model(
         self,

@@ -28,6 +28,7 @@ from engine.models.providers import (
     check_variable,
     holds_password,
     is_temperature,
+    is_token_count,
     parse_config,
     parse_own,
     parse_toml,
@@ -72,6 +73,7 @@ class ProviderFiles:
         default_model: str,
         key_variable: str | None = None,
         temperature: float | None = None,
+        context: int | None = None,
         default: bool = False,
     ) -> None:
         """Add a provider to the user's own file; the first provider there is becomes the default.
@@ -97,6 +99,8 @@ class ProviderFiles:
             raise WrongInput("a provider needs a default model")
         if temperature is not None and not is_temperature(temperature):
             raise WrongInput(f"{temperature!r} is no temperature", repair="give a number from 0 to 2")
+        if context is not None and not is_token_count(context):
+            raise WrongInput(f"{context!r} is no number of tokens", repair="give a whole number above 0")
         given = {
             "name": name,
             "preset": preset,
@@ -104,6 +108,7 @@ class ProviderFiles:
             "default_model": default_model,
             "api_key_env": key_variable,
             "temperature": temperature,
+            "context": context,
         }
         entry = {key: value for key, value in given.items() if value is not None}
         becomes_default = default or self.load().default is None

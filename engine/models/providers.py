@@ -12,8 +12,15 @@ section 1.13) and is never written here, and the user's own `providers.toml`:
     api_key_env = "OPENAI_API_KEY"     # or key = "env:OPENAI_API_KEY"
     temperature = 0.7
     headers = { X-Title = "Stonehand" }
+    context = 400000                   # tokens its models take, prompt and answer together
+    max_output = 128000                # tokens an answer may have
+    models = ["gpt-5", "gpt-5-mini"]   # to choose from; or a table each, where they differ:
 
-An entry that can't be used is reported with its field and line and left out; the others stand.
+    [providers.openai.models."gpt-5-mini"]
+    context = 200000
+
+In `config.json` these last three are `contextWindow`, `maxOutput` and a list `models` of names, or of objects with an
+`id` and the two others. An entry that can't be used is reported with its field and line and left out; the others stand.
 """
 
 from __future__ import annotations
@@ -27,7 +34,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
-from engine.disk import json_line, parse_json
+from engine.disk import json_line, parse_json, read_bytes
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.models import REHEARSAL
 from engine.models.secret import Secret
@@ -77,8 +84,22 @@ NO_KEY: Final = Key()
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredModel:
+    """A model that a provider's entry names, with its sizes in tokens where it says them; `field` is where."""
+
+    id: str
+    context: int | None = None
+    max_output: int | None = None
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
-    """One way to a model. `file` and `field` say where it is defined; the rehearsal is in no file."""
+    """One way to a model. `file` and `field` say where it is defined; the rehearsal is in no file.
+
+    `models` are those its entry names to choose from; `context` and `max_output` the tokens of any model that has no
+    figures of its own there.
+    """
 
     id: str
     name: str
@@ -89,6 +110,9 @@ class Provider:
     enabled: bool = True
     headers: Mapping[str, Key] = dataclasses.field(default_factory=dict)
     temperature: float | None = None
+    context: int | None = None
+    max_output: int | None = None
+    models: tuple[DeclaredModel, ...] = ()
     file: Path | None = None
     field: str = ""
     default_model_field: str = ""
@@ -255,6 +279,11 @@ def is_temperature(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
+def is_token_count(value: Any) -> TypeGuard[int]:
+    """Whether a value is a size in tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def toml_line(text: str, path: Sequence[str | int]) -> int | None:
     """The 1-based line of a key below `[providers.…]` headers; where it is written otherwise, the line of its table,
     else None.
@@ -287,13 +316,15 @@ class _Format:
     base_url: str
     default_model: str
     headers: str
+    context: str
+    max_output: str
 
 
-_CONFIG: Final = _Format("baseURL", "defaultModel", "customHeaders")
-_OWN: Final = _Format("base_url", "default_model", "headers")
+_CONFIG: Final = _Format("baseURL", "defaultModel", "customHeaders", "contextWindow", "maxOutput")
+_OWN: Final = _Format("base_url", "default_model", "headers", "context", "max_output")
 _OWN_KEYS: Final = frozenset(
     ("name", "preset", "base_url", "default_model", "api_key_env", "key", "enabled", "headers", "temperature")
-)
+) | {"context", "max_output", "models"}
 
 
 class _Reader:
@@ -375,7 +406,40 @@ class _Reader:
             return None
         if form is _OWN:
             self._misnamed_keys(path, entry)
-        return provider
+        return dataclasses.replace(
+            provider,
+            context=self._tokens(path, form.context, entry),
+            max_output=self._tokens(path, form.max_output, entry),
+            models=self._models(path, entry.get("models"), form),
+        )
+
+    def _models(self, path: PathInFile, given: Any, form: _Format) -> tuple[DeclaredModel, ...]:
+        """The models an entry names. What is malformed is reported and passed over: the provider can be used."""
+        path = (*path, "models")
+        entries: list[tuple[PathInFile, Any, Any]] = []
+        if isinstance(given, dict):
+            entries = [((*path, name), name, sizes) for name, sizes in given.items()]
+        elif isinstance(given, list):
+            for index, item in enumerate(given):
+                name = item.get("id") if isinstance(item, dict) else item
+                entries.append(((*path, index), name, item if isinstance(item, dict) else {}))
+        elif given is not None:
+            self.report(path, "is neither a list of models nor a table of them, so it is not used")
+        found: dict[str, DeclaredModel] = {}
+        for place, name, sizes in entries:
+            if not _is_text(name) or not isinstance(sizes, dict):
+                self.report(place, "is no model, so it is not used")
+                continue
+            context, output = (self._tokens(place, key, sizes) for key in (form.context, form.max_output))
+            found.setdefault(name, DeclaredModel(name, context, output, field_name(place)))
+        return tuple(found.values())
+
+    def _tokens(self, path: PathInFile, key: str, entry: Mapping[str, Any]) -> int | None:
+        value = entry.get(key)
+        if value is None or is_token_count(value):
+            return value
+        self.report((*path, key), "is not a whole number of tokens above 0, so it is not used")
+        return None
 
     def _misnamed_keys(self, path: PathInFile, entry: Mapping[str, Any]) -> None:
         """Report settings that are none, and seem to be meant for the key; the provider is used without them."""
@@ -430,6 +494,21 @@ def field_name(path: Sequence[str | int]) -> str:
         else:
             text += f'["{part}"]'
     return text
+
+
+def line_of_field(file: Path, field: str) -> int | None:
+    """The 1-based line of a field, named as `field_name` does, in a JSON or TOML file as it is now; None when it is not
+    found, or the file can't be read.
+    """
+    path: PathInFile = tuple(
+        int(found["index"]) if found["index"] else found["quoted"] or found["plain"]
+        for found in re.finditer(r"""\[(?P<index>\d+)\]|\["(?P<quoted>.*?)"\]|(?P<plain>[\w-]+)""", field)
+    )
+    try:
+        text = (read_bytes(file) or b"").decode("utf-8-sig")
+    except (StonehandError, UnicodeDecodeError):
+        return None
+    return toml_line(text, path) if file.suffix == ".toml" else json_line(text, path)
 
 
 def _reference(text: str, references: bool) -> Key:

@@ -51,13 +51,17 @@ OVERRIDES: Final = "modelOverrides"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What decided one value: a field of a file, or, where there is none, `reason` alone."""
+    """What decided one value: a field of a file, or, where there is none, `reason` alone.
+
+    `role` is the agent or role whose entry in `modelOverrides` it is, empty for what is decided elsewhere.
+    """
 
     what: Literal["provider", "model", "temperature"]
     value: str | float | None
     file: Path | None = None
     field: str = ""
     reason: str = ""
+    role: str = ""
 
     @property
     def source(self) -> str:
@@ -249,7 +253,7 @@ class _Walk:
         self, what: Literal["provider", "model", "temperature"], value: str | float, key: str, spelled: str, field: str
     ) -> Decision:
         reason = "" if key == self._role else f"inherited from {key}"
-        return Decision(what, value, self._file, field_name((SETTINGS, OVERRIDES, spelled, field)), reason)
+        return Decision(what, value, self._file, field_name((SETTINGS, OVERRIDES, spelled, field)), reason, key)
 
     def _legacy(self, what: Literal["provider", "model"], value: str, field: str) -> Decision:
         return Decision(what, value, self._file, field_name((SETTINGS, field)), "a setting of older stories")

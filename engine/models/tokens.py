@@ -25,6 +25,10 @@ from functools import lru_cache
 
 from engine.models.letters import ACCENTS, ENDINGS, LETTERS, PAIRS, decode
 
+TOTAL_MARGIN = 0.15
+TEXT_MARGIN = 0.30
+"""The shares of the exact count by which the estimate of a whole prompt, and of one text, may differ from it."""
+
 # Two caches by content, so that a few long texts can't push out the many short ones, nor many long ones pile up: at
 # most 16 million characters in the first; the second holds what a prompt or two consist of. Pieces are the words of all
 # texts, so a text seen for the first time costs little more than cutting it.

@@ -86,7 +86,7 @@ def test_blocks_are_the_rows_of_the_editor(run: Run, data: Path, story: Path) ->
         overrides={"tools": {"enabled": False}, "instructions": {"contentMode": "append", "customContent": "More."}},
     )
     rows = run("blocks", "the-quay", WRITER, "--json").document
-    keys = ["id", "name", "role", "order", "source", "enabled", "mode", "tokens", "note"]
+    keys = ["id", "name", "role", "order", "source", "enabled", "mode", "tokens", "note", "share"]
     assert all(list(row) == keys for row in rows)
     by_id = {row["id"]: row for row in rows}
     assert (by_id["tools"]["enabled"], by_id["tools"]["tokens"]) == (False, None)
@@ -137,7 +137,8 @@ def test_compiled_json_has_every_part(run: Run, story: Path) -> None:
     write_config(story, disabledTools=["readFragments"], overrides={"nothing-like-it": {"enabled": False}})
     done = run("compile", "the-quay", WRITER, "--json")
     document = done.document
-    assert list(document) == ["agent", "story", "branch", "messages", "blocks", "tools", "warnings", "tokens"]
+    keys = ["agent", "story", "branch", "messages", "blocks", "tools", "warnings", "tokens", "budget"]
+    assert list(document) == keys
     assert (document["agent"], document["story"], document["branch"]) == (WRITER, "the-quay", "main")
     for message in document["messages"]:
         for block in document["blocks"]:

@@ -24,10 +24,13 @@ from tui.commands.frame import (
 from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, message, write, write_json
 
 if TYPE_CHECKING:
+    from engine.budget import Budget
+    from engine.prompt import Prompt
     from engine.runs import Run, RunView, Saved
     from engine.workspace import Workspace
 
 GONE = "whoever read standard output has gone"
+OVER_BUDGET = "switch blocks off, shorten them or choose another model; --over-budget sends it all the same"
 POLL = 0.1
 """Seconds between two looks for Ctrl+C while waiting, which Windows does not interrupt."""
 
@@ -48,6 +51,7 @@ POLL = 0.1
 @click.option(
     "--pace", type=click.FloatRange(min=0), metavar="WORDS", help="Words a second of rehearsal and replay; 0: at once."
 )
+@click.option("--over-budget", is_flag=True, help="Send a prompt that does not fit the model, too.")
 @click.option("--save", is_flag=True, help="Append the passage to the story when it is complete.")
 @branch_option
 @with_workspace
@@ -60,6 +64,7 @@ def generate(
     model: str,
     max_tokens: int | None,
     pace: float | None,
+    over_budget: bool,
     save: bool,
     branch: str | None,
     as_json: bool,
@@ -68,6 +73,9 @@ def generate(
 
     It is streamed to standard output. Ctrl+C or SIGTERM stops it: the text so far stays on standard output and nothing
     is saved. With --json there is one document, at the end. AGENT is generation.writer by default.
+
+    A prompt that can't fit the context window of the model in force, or of --model, is not sent: the rehearsal stands
+    in for that model.
 
     \b
     Examples:
@@ -83,6 +91,9 @@ def generate(
     prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None, running=True)
     for warning in prompt.warnings:
         warn(warning)
+    if not provider.startswith("replay:"):  # which sends nothing
+        budget = workspace.budget(story, agent, model=model or None, max_output_tokens=max_tokens)
+        _check_budget(budget, prompt, over_budget)
     if max_tokens is None:
         max_tokens = workspace.story(story).meta().settings.max_output_tokens
     wire = workspace.wire(prompt, provider, words_per_second=pace)
@@ -119,6 +130,18 @@ def generate(
         message("stopped; nothing was saved")
         return end
     return DONE
+
+
+def _check_budget(budget: Budget, prompt: Prompt, over_budget: bool) -> None:
+    """Warn of a prompt that may not fit. Raises `OverBudget` for one that can't, unless it is wanted all the same."""
+    from engine.budget import refusal, warning
+
+    used = prompt.tokens.total
+    fit = budget.fit(used)
+    if fit == "no" and not over_budget:
+        raise refusal(budget, used, prompt.blocks, OVER_BUDGET)
+    if fit in ("no", "maybe"):
+        warn(warning(budget, used))
 
 
 def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> tuple[RunView, int]:

@@ -25,6 +25,7 @@ from tui.output import DONE, FAILED, message, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
+    from engine.budget import Budget
     from engine.workspace import AgentSummary, Workspace
 
 
@@ -158,8 +159,9 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
     session.install(session.load())
     for line in session.old_blocks:
         warn(line)
+    budget = workspace.budget(story, agent)
     if as_json:
-        write_json([_row_document(row) for row in session.rows])
+        write_json([{**_row_document(row), "share": _share(budget, row.tokens)} for row in session.rows])
         return
     table_rows = []
     places: dict[str, int] = {}
@@ -172,6 +174,7 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
         table_rows.append((*cells, row.note))
     header = ("ROLE", "POS", "ID", "NAME", "STATE", "MODE", "ORDER", "TOKENS", "NOTE")
     write(table(header, table_rows, right=(1, 6, 7)))
+    message(_budget_line(budget, sum(row.tokens or 0 for row in session.rows)))
 
 
 _STATES = {"compiled": "on", "disabled": "off", "absent": "absent", "pending": "not run", "silent": "no text"}
@@ -194,6 +197,38 @@ def _row_document(row: Row) -> dict[str, Any]:
         "tokens": row.tokens,
         "note": row.note,
     }
+
+
+def budget_document(budget: Budget, used: int | None = None) -> dict[str, Any]:
+    """A budget as JSON: the window of the model in force and what is kept of it; with `used`, whether that fits."""
+    window = budget.window
+    document: dict[str, Any] = {
+        "model": window.model,
+        "context": window.tokens,
+        "source": window.source,
+        "reserve": budget.reserve,
+        "reserved": budget.reserved,
+        "room": budget.room,
+    }
+    if used is not None:
+        document |= {"used": used, "share": _share(budget, used), "excess": budget.excess(used)}
+        document["fits"] = budget.fit(used)
+    return document
+
+
+def _share(budget: Budget, tokens: int | None) -> float | None:
+    share = None if tokens is None else budget.share(tokens)
+    return None if share is None else round(share, 5)
+
+
+def _budget_line(budget: Budget, used: int) -> str:
+    window, share = budget.window, budget.share(used)
+    if window.tokens is None or share is None:
+        return f"~{used:,} tokens; the context window of {window.model} is {window.source}"
+    over = f"; ~{budget.excess(used):,} too long"
+    fits = {"maybe": "; it may not fit", "no": over}.get(budget.fit(used), "")
+    kept = f"{budget.reserve:,} kept for the answer"
+    return f"~{used:,} of the {window.tokens:,} tokens of {window.model} ({share:.0%}), {kept}{fits}"
 
 
 @click.command("compile", cls=Command)
@@ -252,6 +287,7 @@ def compile_prompt(
             "tools": list(prompt.tools),
             "warnings": list(prompt.warnings),
             "tokens": {"system": tokens.system, "user": tokens.user, "total": tokens.total},
+            "budget": budget_document(workspace.budget(story, agent, model=model), tokens.total),
         }
     )
 

@@ -10,6 +10,7 @@ import click
 
 from engine.errors import Problem, WrongInput
 from tui.commands.frame import Call, Group, TargetGroup, checked, warn, with_workspace
+from tui.commands.looking import budget_document
 from tui.output import message, table, write, write_json
 
 if TYPE_CHECKING:
@@ -65,13 +66,16 @@ def _target() -> tuple[str, str]:
 @with_workspace
 def get_model(workspace: Workspace, as_json: bool) -> None:
     """Show provider, model and temperature, and what decides each."""
-    resolution = workspace.resolve(*_target())
+    target = _target()
+    resolution, budget = workspace.resolve(*target), workspace.budget(*target)
     _warn_all((*workspace.model_providers().problems, *resolution.problems))
     _warn_unset(resolution.provider.key)
     if as_json:
-        write_json(_document(resolution))
+        write_json({**_document(resolution), "budget": budget_document(budget)})
     else:
-        write(_lines(resolution))
+        window = budget.window
+        size = "not known" if window.tokens is None else f"{window.tokens:,}"
+        write(_lines(resolution, ("context", size, window.source.removeprefix("not known: "))))
         message(NO_WIRE)
 
 
@@ -177,6 +181,9 @@ def list_providers(workspace: Workspace, as_json: bool) -> None:
 @click.option("--key-env", metavar="NAME", help="The environment variable that holds the key.")
 @click.option("--name", metavar="TEXT", help="What it is called.")
 @click.option("--temperature", type=click.FloatRange(0, 2), metavar="T", help="Used where none is chosen.")
+@click.option(
+    "--context", type=click.IntRange(min=1), metavar="N", help="Tokens its models take, prompt and answer together."
+)
 @click.option("--default", is_flag=True, help="Use it where a story names no provider.")
 @with_workspace
 def add_provider(
@@ -188,6 +195,7 @@ def add_provider(
     key_env: str | None,
     name: str | None,
     temperature: float | None,
+    context: int | None,
     default: bool,
     as_json: bool,
 ) -> None:
@@ -204,6 +212,7 @@ def add_provider(
         default_model=checked(default_model),
         key_variable=key_env,
         temperature=temperature,
+        context=context,
         default=default,
     )
     found = files.load()
@@ -244,12 +253,12 @@ def _warn_unset(key: Key) -> None:
         warn(f"the environment variable {key.variable}, which is to hold the key, is not set")
 
 
-def _lines(resolution: Resolution) -> str:
-    rows = []
+def _lines(resolution: Resolution, *more: tuple[str, str, str]) -> str:
+    rows: list[tuple[str, str, str]] = []
     for decision in resolution.explain:
         value = "none" if decision.value is None else _shown(decision.value)
         rows.append((decision.what, value, decision.source))
-    return table(("WHAT", "VALUE", "DECIDED BY"), rows)
+    return table(("WHAT", "VALUE", "DECIDED BY"), [*rows, *more])
 
 
 def _report(changed: bool, resolution: Resolution, as_json: bool, saved: str) -> None:
@@ -290,6 +299,9 @@ def _provider_document(provider: Provider, default: bool) -> dict[str, Any]:
         "preset": provider.preset,
         "baseURL": provider.shown_url,
         "defaultModel": provider.default_model,
+        "models": [declared.id for declared in provider.models],
+        "context": provider.context,
+        "maxOutput": provider.max_output,
         "temperature": provider.temperature,
         "enabled": provider.enabled,
         "default": default,
