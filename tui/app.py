@@ -26,14 +26,15 @@ from tui.safe_text import SafeTextApp
 from tui.screens.base import WorkingScreen
 from tui.screens.desk import DeskScreen
 from tui.script_preview import PREVIEW_PAUSE
-from tui.terminal import TerminalProfile
+from tui.terminal import DARK_THEME, TerminalProfile
 from tui.terminal import profile as terminal_profile
+from tui.themes import ThemedApp
 
 if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 
-class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int]):
+class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int]):
     """The editor. `workspace` is open, or opened by calling it, on a thread; it is the caller's to close."""
 
     TITLE = "Stonehand"
@@ -56,8 +57,7 @@ class StonehandApp(DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], Ord
         self.keys = keymap or Keymap()
         self.animation_level = "none"
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        if profile is not None and profile.theme:
-            self.theme = profile.theme
+        self.choose_theme(DARK_THEME if profile is None else profile.theme)
 
     def on_load(self) -> None:
         self._running_loop = asyncio.get_running_loop()

@@ -3,12 +3,13 @@
 Textual reads its settings from the environment once, when it is imported. `prepare_environ` sets them from the
 profile; a `TEXTUAL_…` variable the user has set stays as it is. The user decides with:
 
-    STONEHAND_FPS          frames a second, 1 to 120 (default 60, over SSH 30)
-    STONEHAND_MOUSE        1 or 0 (default 1, on a Linux console and a dumb terminal 0)
-    STONEHAND_KITTY_KEYS   1 or 0: ask for the Kitty keyboard protocol (default 1, in iTerm2 0)
-    STONEHAND_THEME        the name of a theme
-    STONEHAND_DIFF         1 or 0: send only what changed (default 1; read by `tui.diff_display`)
-    NO_COLOR               not empty: no colour at all (no-color.org)
+    STONEHAND_FPS            frames a second, 1 to 120 (default 60, over SSH 30)
+    STONEHAND_MOUSE          1 or 0 (default 1, on a Linux console and a dumb terminal 0)
+    STONEHAND_KITTY_KEYS     1 or 0: ask for the Kitty keyboard protocol (default 1, in iTerm2 0)
+    STONEHAND_THEME          the name of a theme
+    STONEHAND_SCREEN_READER  1 or 0: words in place of signs, one pane at a time, a line that says what happens
+    STONEHAND_DIFF           1 or 0: send only what changed (default 1; read by `tui.diff_display`)
+    NO_COLOR                 not empty: no colour at all (no-color.org)
 
 The figures behind the defaults are in the spec, terminal, section 2.8.
 """
@@ -21,6 +22,9 @@ from dataclasses import dataclass
 
 from engine.errors import WrongInput
 
+DARK_THEME, LIGHT_THEME = "stonehand-dark", "stonehand-light"
+ANSI_DARK_THEME, ANSI_LIGHT_THEME = "ansi-dark", "ansi-light"
+
 _MAX_FPS = 120
 
 
@@ -29,8 +33,8 @@ class TerminalProfile:
     """How to treat a terminal.
 
     `remote`: behind a network link. `colors`: how many it can show (0, 8, 16, 256 or 2**24). `fps`: paints a second
-    at most. `theme`: the theme to begin with, or None for the app's own. `stream_rate`: updates a second while text
-    streams in. `preview_delay`: seconds without typing before a preview is made.
+    at most. `theme`: the theme to begin with. `stream_rate`: updates a second while text streams in. `preview_delay`:
+    seconds without typing before a preview is made. `screen_reader`: a screen reader speaks what is on the screen.
     """
 
     remote: bool
@@ -39,9 +43,10 @@ class TerminalProfile:
     fps: int
     mouse: bool
     kitty_keys: bool
-    theme: str | None
+    theme: str
     stream_rate: int
     preview_delay: float
+    screen_reader: bool = False
 
 
 def profile(environ: Mapping[str, str]) -> TerminalProfile:
@@ -53,10 +58,6 @@ def profile(environ: Mapping[str, str]) -> TerminalProfile:
     remote = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "MOSH_CONNECTION"))
     colors = _colors(environ)
     iterm = "iTerm2" in environ.get("LC_TERMINAL", "") or environ.get("TERM_PROGRAM") == "iTerm.app"
-    theme = environ.get("STONEHAND_THEME") or None
-    if theme is None and colors <= 16 and not environ.get("TEXTUAL_THEME"):
-        # A theme made of 24-bit colours says nothing on 16, and NO_COLOR only turns one grey.
-        theme = "ansi-light" if _light_background(environ) else "ansi-dark"
     return TerminalProfile(
         remote=remote,
         multiplexer=_multiplexer(environ),
@@ -65,9 +66,10 @@ def profile(environ: Mapping[str, str]) -> TerminalProfile:
         mouse=_switch(environ, "STONEHAND_MOUSE", term not in ("linux", "dumb")),
         # With every key reported, iTerm2 can fail on the input of an input method.
         kitty_keys=_switch(environ, "STONEHAND_KITTY_KEYS", not iterm),
-        theme=theme,
+        theme=environ.get("STONEHAND_THEME") or environ.get("TEXTUAL_THEME") or _theme(environ, colors),
         stream_rate=4 if remote else 10,
         preview_delay=0.6 if remote else 0.25,
+        screen_reader=_switch(environ, "STONEHAND_SCREEN_READER", False),
     )
 
 
@@ -87,7 +89,10 @@ def prepare_environ(environ: MutableMapping[str, str] | None = None) -> Terminal
     }
     if not found.kitty_keys:
         settings["TEXTUAL_DISABLE_KITTY_KEY"] = "1"
-    if found.theme is not None:
+    # The app sets the theme; Textual has to know before only whether colours are the terminal's own, and dies of a name
+    # that it does not know.
+    environ.pop("TEXTUAL_THEME", None)
+    if found.theme in (ANSI_DARK_THEME, ANSI_LIGHT_THEME):
         settings["TEXTUAL_THEME"] = found.theme
     if environ.get("TERM") == "dumb":
         # Taken for a terminal with 24-bit colours otherwise.
@@ -120,6 +125,12 @@ def _colors(environ: Mapping[str, str]) -> int:
     if not term and os.name == "nt":
         return 1 << 24
     return 8 if term.startswith("vt") else 16
+
+
+def _theme(environ: Mapping[str, str], colors: int) -> str:
+    """The theme for a terminal: one made of 24-bit colours says nothing on 16, and NO_COLOR only turns one grey."""
+    dark, light = (ANSI_DARK_THEME, ANSI_LIGHT_THEME) if colors <= 16 else (DARK_THEME, LIGHT_THEME)
+    return light if _light_background(environ) else dark
 
 
 def _light_background(environ: Mapping[str, str]) -> bool:

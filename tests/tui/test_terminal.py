@@ -16,7 +16,7 @@ TRUECOLOR = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 def test_a_modern_local_terminal() -> None:
     found = profile(TRUECOLOR)
     assert (found.remote, found.fps, found.mouse, found.kitty_keys) == (False, 60, True, True)
-    assert found.colors == 2**24 and found.theme is None
+    assert found.colors == 2**24 and found.theme == "stonehand-dark" and not found.screen_reader
 
 
 @pytest.mark.parametrize("name", ["SSH_CONNECTION", "SSH_TTY"])
@@ -44,12 +44,13 @@ def test_ssh_is_slower(name: str) -> None:
 def test_colors(environ: dict[str, str], colors: int) -> None:
     found = profile(environ)
     assert found.colors == colors
-    assert found.theme == ("ansi-dark" if colors <= 16 else None)
+    assert found.theme == ("ansi-dark" if colors <= 16 else "stonehand-dark")
 
 
 def test_a_light_background() -> None:
     assert profile({"TERM": "xterm", "COLORFGBG": "0;15"}).theme == "ansi-light"
     assert profile({"TERM": "xterm", "COLORFGBG": "15;0"}).theme == "ansi-dark"
+    assert profile({**TRUECOLOR, "COLORFGBG": "0;15"}).theme == "stonehand-light"
 
 
 def test_special_terminals() -> None:
@@ -68,12 +69,14 @@ def test_the_user_decides() -> None:
     )  # fmt: skip
     assert (found.fps, found.mouse, found.kitty_keys, found.theme) == (15, True, True, "nord")
     assert profile({**TRUECOLOR, "STONEHAND_FPS": "", "STONEHAND_MOUSE": ""}) == profile(TRUECOLOR)
+    assert profile({**TRUECOLOR, "TEXTUAL_THEME": "gruvbox"}).theme == "gruvbox"
+    assert profile({**TRUECOLOR, "STONEHAND_SCREEN_READER": "1"}).screen_reader
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("STONEHAND_FPS", "fast"), ("STONEHAND_FPS", "0"), ("STONEHAND_FPS", "121"), ("STONEHAND_FPS", "٣"),
-     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_KITTY_KEYS", "off")],
+     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_KITTY_KEYS", "off"), ("STONEHAND_SCREEN_READER", "yes")],
 )  # fmt: skip
 def test_a_wrong_value_is_told(name: str, value: str) -> None:
     with pytest.raises(WrongInput, match=f"{name} is '{value}' — set it to"):
@@ -94,7 +97,8 @@ def test_prepare_environ() -> None:
 def test_settings_of_the_user_stay() -> None:
     environ = {**TRUECOLOR, "TEXTUAL_FPS": "7", "TEXTUAL_ANIMATIONS": "full", "TEXTUAL_THEME": "nord", "NO_COLOR": ""}
     prepare_environ(environ)
-    assert (environ["TEXTUAL_FPS"], environ["TEXTUAL_ANIMATIONS"], environ["TEXTUAL_THEME"]) == ("7", "full", "nord")
+    assert (environ["TEXTUAL_FPS"], environ["TEXTUAL_ANIMATIONS"]) == ("7", "full")
+    assert "TEXTUAL_THEME" not in environ, "the app sets the theme: Textual fails at one it does not know"
     assert "TEXTUAL_DISABLE_KITTY_KEY" not in environ
     assert "NO_COLOR" not in environ, "an empty one does not count"
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
@@ -154,7 +153,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
             mark_style = self.get_component_rich_style("agent-list--mark")
         if at == self._cursor and self.has_focus:
             style = style + self.get_component_rich_style("agent-list--cursor")
-            mark_style = mark_style + Style(bgcolor=style.bgcolor)
+            mark_style = style
         here = "›" if line.name == self.open_name else " "
         name = fit(f" {here} {line.display_name}", max(0, width - 2))
         return Strip(

@@ -109,32 +109,27 @@ class BlockList(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         & > .block-list--cursor { background: $primary 30%; text-style: bold; }
         & > .block-list--carried { color: $background; background: $warning; text-style: bold; }
-        & > .block-list--muted { text-style: dim; }
+        & > .block-list--muted { color: $text-muted; }
         & > .block-list--enabled { color: $text-success; }
         & > .block-list--disabled { color: $text-error; }
         & > .block-list--script { color: $text-accent; }
         & > .block-list--text { color: $text-accent; }
         & > .block-list--mode { color: $text-warning; }
-        & > .block-list--system { color: #b294ff; }
-        & > .block-list--user { color: #6cb6ff; }
+        & > .block-list--system { color: $role-system; }
+        & > .block-list--user { color: $role-user; }
         & > .block-list--bar { color: $primary; }
         & > .block-list--warning { color: $text-error; text-style: bold; }
-        & > .block-list--note { text-style: dim; }
+        & > .block-list--note { color: $text-muted; }
         & > .block-list--section { text-style: bold; }
         &:focus > .block-list--cursor {
             color: $block-cursor-foreground;
             background: $block-cursor-background;
             text-style: $block-cursor-text-style;
         }
-        &:light {
-            & > .block-list--system { color: #6f42c1; }
-            & > .block-list--user { color: #0550ae; }
-        }
         &:ansi {
+            & > .block-list--muted, & > .block-list--note { text-style: dim; }
             & > .block-list--cursor { background: ansi_default; text-style: bold underline; }
             & > .block-list--carried { color: ansi_black; background: ansi_yellow; }
-            & > .block-list--system { color: ansi_magenta; }
-            & > .block-list--user { color: ansi_blue; }
             &:focus > .block-list--cursor {
                 color: $block-cursor-foreground;
                 background: $block-cursor-background;

@@ -95,17 +95,13 @@ class PromptView(ReadingView):
 
     DEFAULT_CSS = """
     PromptView {
-        & .prompt-view--system { color: #a07bd8; text-style: bold; }
-        & .prompt-view--user { color: #4f8fd6; text-style: bold; }
+        & .prompt-view--system { color: $role-system; text-style: bold; }
+        & .prompt-view--user { color: $role-user; text-style: bold; }
         & .prompt-view--heading { color: $text-muted; }
         & .prompt-view--marker { color: $text-muted; }
         & .prompt-view--tokens { color: $text-muted; }
         & .prompt-view--match { text-style: underline; background: $warning 30%; }
         & .prompt-view--current-match { text-style: reverse; }
-        &:ansi {
-            & .prompt-view--system { color: ansi_magenta; }
-            & .prompt-view--user { color: ansi_blue; }
-        }
     }
     """
 

@@ -107,6 +107,7 @@ class ScriptEditor(TextEditor):
 
     DEFAULT_CSS = """
     ScriptEditor {
+        & .text-area--gutter, & .text-area--cursor-gutter { color: $text-muted; }
         & .script-editor--comment { color: $text-muted; text-style: italic; }
         & .script-editor--string { color: $text-success; }
         & .script-editor--number { color: $text-warning; }

@@ -15,10 +15,10 @@ APP = """
     from tui.terminal import prepare_environ
     prepare_environ()
     from tests.tui.widgets.rows import make_row
-    from textual.app import App
     from textual.widgets import Static
+    from tui.themes import ThemedApp
     from tui.widgets.block_list import BlockList
-    class Demo(App[None]):
+    class Demo(ThemedApp[None]):
         def compose(self):
             yield BlockList([
                 make_row("first", "system"), make_row("second", "system", type="script", mode="append"),

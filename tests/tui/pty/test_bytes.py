@@ -21,13 +21,14 @@ APP = """
     from tests.tui.widgets.rows import make_row
     from tui.diff_display import DiffDisplayApp
     from tui.safe_text import SafeTextApp
+    from tui.themes import ThemedApp
     from tui.widgets.block_list import BlockList
     count = int(sys.argv[1])
     def row(i):
         kind = ["script", "simple", None][i % 3]
         return make_row(f"block-{i:05d}", "system" if i < count // 2 else "user", tokens=i * 37 % 4000, type=kind,
                         name=f"Block {i:05d} the quick brown fox", mode=[None, "append", "override"][i % 3])
-    class Demo(SafeTextApp[None], DiffDisplayApp[None]):
+    class Demo(ThemedApp[None], SafeTextApp[None], DiffDisplayApp[None]):
         BINDINGS = [Binding("J", "shift(1)"), Binding("K", "shift(-1)")]
         def compose(self):
             yield BlockList([row(i) for i in range(count)])

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.geometry import Region
 
 from engine.blocks.rows import Row
 from tests.tui.widgets.rows import make_row, make_rows
+from tui.themes import ThemedApp
 from tui.widgets.block_list import BlockList
 
 
-class Demo(App[None]):
+class Demo(ThemedApp[None]):
     """A list, and the messages it posted."""
 
     def __init__(self, rows: Sequence[Row]) -> None:

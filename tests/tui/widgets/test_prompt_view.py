@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from engine.blocks.block import ContextBlock
 from engine.blocks.compile import Message, compile_blocks
+from tui.themes import ThemedApp
 from tui.widgets import text_view
 from tui.widgets.prompt_view import PromptView
 from tui.widgets.text_view import TAB_WIDTH, draw_row, wrap_rows
@@ -83,7 +84,7 @@ BLOCKS = [
 MESSAGES = compile_blocks(BLOCKS)
 
 
-class PromptApp(App[None]):
+class PromptApp(ThemedApp[None]):
     def __init__(self) -> None:
         super().__init__()
         self.view = PromptView()

@@ -1,0 +1,91 @@
+"""Every screen and dialog of the editor, one after the other, for tests of what holds on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from tests.tui.editor import Editor
+from tui.screens.choice import ChoiceDialog
+from tui.screens.jump import JumpDialog
+from tui.screens.passage import PassageScreen
+from tui.screens.pick import PickDialog
+from tui.screens.prompt import PromptScreen
+
+
+async def every_screen(ed: Editor) -> AsyncIterator[str]:
+    """Brings each to the front, with a name for it; the editor is on `tests.tui.conftest.WRITER_CONFIG`."""
+
+    async def leave() -> None:
+        before = ed.app.screen
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is not before, "the way back")
+
+    async def dialog(key: str) -> None:
+        before = ed.app.screen
+        await ed.press(key)
+        await ed.until(lambda: ed.app.screen is not before, f"what {key} opens")
+        await ed.pilot.pause()
+
+    yield "list"
+    await ed.goto("new-story")
+    yield "list: absent block"
+    await ed.goto("story-info")
+    await ed.press("space")
+    await ed.until(lambda: not ed.desk.inspector.row or not ed.desk.inspector.row.enabled)
+    await ed.saved()
+    yield "list: switched off"
+    await ed.press("m", "j")
+    yield "list: carrying"
+    await ed.press("escape", "slash")
+    await ed.type("story")
+    yield "list: filter"
+    await ed.press("escape", "1")
+    yield "agents"
+    await ed.press("escape")
+    await ed.goto("instructions")
+    await ed.press("e")
+    yield "inspector: appended text"
+    await ed.press("escape")
+    await ed.goto("cb-counta")
+    await ed.press("e")
+    await ed.until(lambda: "Sections so far: 2" in ed.inspector.parts.preview.text, "the preview")
+    yield "inspector: script"
+    await ed.press("f3")
+    await ed.until(lambda: ed.focus != "script")
+    yield "inspector: fragments"
+    await ed.press("f3", "escape")
+    for key, name in (("a", "add"), ("R", "reset"), ("s", "story"), ("question_mark", "help"), ("ctrl+p", "palette")):
+        await dialog(key)
+        if key == "ctrl+p":
+            await ed.until(lambda: ed.app.screen.query("CommandList.--visible"), "the entries of the palette")
+        yield name
+        await leave()
+    await ed.press("p")
+    await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
+    yield "prompt"
+    await ed.press("slash")
+    await ed.type("quay")
+    yield "prompt: search"
+    await ed.press("enter", "n")
+    yield "prompt: match"
+    await ed.press("b")
+    await ed.until(lambda: isinstance(ed.app.screen, JumpDialog))
+    yield "jump"
+    await leave()
+    await leave()
+    await ed.press("g")
+    await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+    yield "generate"
+    await ed.type("Rain.")
+    await ed.press("ctrl+g")
+    await ed.until(lambda: ed.app.screen._kept is False and not ed.app.screen.running, "the passage")
+    await ed.pilot.pause(0.2)
+    yield "generate: written"
+    await ed.press("escape")
+    await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+    yield "generate: leaving"
+    await leave()
+    await ed.press("ctrl+o")
+    await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+    yield "provider"
+    await leave()
