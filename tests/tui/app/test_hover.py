@@ -1,0 +1,44 @@
+"""The mouse moving about the screen changes nothing, so nothing is sent to the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.events import MouseMove
+
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tests.tui.walk import every_screen
+
+
+def look(ed: Editor) -> list[object]:
+    return [list(strip) for strip in ed.app.screen._compositor.render_strips()]
+
+
+def move_mouse(ed: Editor, x: int, y: int) -> None:
+    ed.app.post_message(MouseMove(None, x, y, 0, 0, 0, False, False, False, x, y))
+
+
+@pytest.mark.parametrize("theme", ["stonehand-dark", "ansi-dark"])
+async def test_no_screen_changes_under_the_mouse(editor: Open, theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.widgets.bars.MESSAGE_SECONDS", 3600)
+    async with editor(size=(80, 24)) as ed:
+        ed.app.theme = theme
+        changed = {}
+        async for name in every_screen(ed):
+            move_mouse(ed, 0, 0)
+            await ed.pilot.pause()
+            before = look(ed)
+            entered = set()
+            for y in range(0, 24, 2):
+                for x in (79, 70, 3, 20, 40):
+                    move_mouse(ed, x, y)
+                await asyncio.sleep(0.02)
+                entered.add(ed.app.mouse_over)
+                after = look(ed)
+                lines = [line for line, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+                if lines:
+                    changed[name, y] = lines
+            assert len(entered) > 1, "the mouse came to something"
+        assert not changed, changed
