@@ -70,8 +70,7 @@ def choose(
         current = _current(overrides, role)
         entry = dict(current)
         if not isinstance(provider, EllipsisType) and provider != entry.get("providerId"):
-            entry = {key: value for key, value in entry.items() if key not in _FIELDS}
-            entry["providerId"] = provider
+            entry = {**_unknown(entry), "providerId": provider}
         if not isinstance(model, EllipsisType):
             entry["modelId"] = model
             if model is not None and entry.get("providerId") is None and provider is not None and effective.configured:
@@ -90,14 +89,17 @@ def choose(
 
 
 def clear(folder: StoryFolder, role: str) -> ModelChange | None:
-    """Have an agent or role inherit everything again: its entry goes, unknown keys in it too. None: there was none."""
+    """Have an agent or role inherit everything again: its entry goes, unless there are unknown keys in it, which stay.
+
+    Returns None when it chose nothing. Raises `InvalidFile` and `Conflict` as writing does.
+    """
     changed: list[ModelChange] = []
 
     def change(document: dict[str, Any]) -> dict[str, Any]:
         overrides = _overrides(document, folder.path / META)
-        if overrides is None or not any(key in overrides for key in spellings(role)):
+        if overrides is None or not any(_chooses(overrides[key]) for key in spellings(role) if key in overrides):
             return document
-        after = _with_entry(overrides, role, {})
+        after = _with_entry(overrides, role, _unknown(_current(overrides, role)))
         changed.append(ModelChange(folder.id, role, overrides, after))
         return _with_overrides(document, after)
 
@@ -132,11 +134,21 @@ def _overrides(document: Mapping[str, Any], file: Path) -> dict[str, Any] | None
 
 
 def _current(overrides: Mapping[str, Any] | None, role: str) -> dict[str, Any]:
-    for key in spellings(role):
-        entry = (overrides or {}).get(key)
-        if isinstance(entry, dict):
-            return dict(entry)
-    return {}
+    """A role's entry: the one that counts, with the unknown keys of an older spelling's, which will be taken out."""
+    found = [entry for key in spellings(role) if isinstance(entry := (overrides or {}).get(key), dict)]
+    if not found:
+        return {}
+    first, *older = found
+    return {**first, **{key: value for entry in older for key, value in _unknown(entry).items() if key not in first}}
+
+
+def _unknown(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in _FIELDS}
+
+
+def _chooses(entry: Any) -> bool:
+    """Whether an entry is more than unknown keys; one that is empty, or none at all, is there to be removed."""
+    return not isinstance(entry, dict) or not entry or any(key in entry for key in _FIELDS)
 
 
 def _with_entry(overrides: Mapping[str, Any], role: str, entry: Mapping[str, Any]) -> dict[str, Any]:

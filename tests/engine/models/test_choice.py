@@ -107,6 +107,34 @@ def test_clear(workspace: Workspace, meta: Path) -> None:
     assert saved(meta) == {WRITER: {}}
 
 
+def test_clear_keeps_what_it_does_not_know(workspace: Workspace, meta: Path) -> None:
+    give(
+        meta,
+        modelOverrides={
+            WRITER: {"x": [1.5], "providerId": "b", "modelId": "m", "temperature": 1},
+            "characterChat": {"modelId": "m", "y": 1, "z": 2},
+            "character-chat.chat": {"z": 3},
+        },
+    )
+    change = workspace.clear_model(STORY, WRITER)
+    assert change is not None
+    assert saved(meta)[WRITER] == {"x": [1.5]}
+    assert workspace.resolve(STORY, WRITER).provider.id == "a"
+    assert workspace.clear_model(STORY, "character-chat.chat") is not None
+    assert saved(meta) == {WRITER: {"x": [1.5]}, "character-chat.chat": {"z": 3, "y": 1}}
+    before = meta.read_bytes()
+    assert workspace.clear_model(STORY, WRITER) is None, "there is nothing left to clear"
+    assert meta.read_bytes() == before
+    assert workspace.set_model(STORY, "character-chat.chat", temperature=1) is not None
+    assert saved(meta)["character-chat.chat"] == {"z": 3, "y": 1, "temperature": 1}
+
+
+def test_an_entry_that_is_none_is_cleared(workspace: Workspace, meta: Path) -> None:
+    give(meta, modelOverrides={WRITER: "big"})
+    assert workspace.clear_model(STORY, WRITER) is not None
+    assert saved(meta) == {}
+
+
 def test_what_changes_nothing_writes_nothing(workspace: Workspace, meta: Path) -> None:
     before = give(meta, modelOverrides={WRITER: {"providerId": "b", "modelId": None, "temperature": None}})
     assert workspace.set_model(STORY, WRITER, provider="b", model=None, temperature=None) is None
@@ -220,3 +248,23 @@ def test_whatever_is_chosen_counts_and_nothing_else_is_touched(
     else:
         workspace.undo_model(change)
         assert saved(meta) == before["settings"]["modelOverrides"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    overrides=st.dictionaries(
+        st.sampled_from(["prewriter", "generation.prewriter", "librarian"]),
+        st.builds(lambda chosen, kept: {**kept, **chosen}, OVERRIDE, st.dictionaries(st.sampled_from("xyz"), JSON)),
+    )
+)
+def test_clear_leaves_nothing_chosen_and_loses_no_unknown_key(workspace: Workspace, meta: Path, overrides: Any) -> None:
+    role, fields = "generation.prewriter", {"providerId", "modelId", "temperature"}
+    names = (role, "prewriter")
+    give(meta, modelOverrides=overrides)
+    workspace.clear_model(STORY, role)
+    after = saved(meta)
+    kept = {key for name in names for key in after.get(name, ())}
+    assert kept == {key for name in names for key in overrides.get(name, ())} - fields
+    assert [item for item in after.items() if item[0] not in names] == [
+        item for item in overrides.items() if item[0] not in names
+    ]
