@@ -48,8 +48,8 @@ _FLAGS: Final = "dgimsuvy"
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """One file. `model` is an exact id, or `/pattern/flags`; `texts` the texts by key; `pattern` the pattern and its
-    flags, None where there is none or its flags are no flags.
+    """One file. `model` is an exact id, or `/pattern/flags`, at `model_line` of it; `texts` the texts by key; `pattern`
+    the pattern and its flags, None where there is none or its flags are no flags.
     """
 
     file: Path
@@ -58,6 +58,7 @@ class InstructionSet:
     priority: int
     texts: Mapping[str, str]
     pattern: tuple[str, str] | None = None
+    model_line: int | None = None
 
 
 def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, ...]]:
@@ -120,7 +121,8 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
                 f"use flags out of {', '.join(_FLAGS)}, each once",
             )
             problems = (wrong_flags, *problems)
-    return InstructionSet(file, raw["name"], raw["modelMatch"], int(priority), texts, pattern), problems
+    match_line = line(("modelMatch",)) if pattern is not None else None  # only a pattern can turn out to be at fault
+    return InstructionSet(file, raw["name"], raw["modelMatch"], int(priority), texts, pattern, match_line), problems
 
 
 def _are_flags(flags: str) -> bool:
@@ -136,7 +138,7 @@ def resolve(sets: Iterable[InstructionSet], model: str, matcher: Matcher) -> Ins
 
     def skip(found: InstructionSet, why: str, repair: str) -> None:
         problems.append(
-            Problem(f"{why}, so the set {found.name!r} was skipped", found.file, "modelMatch", None, repair)
+            Problem(f"{why}, so the set {found.name!r} was skipped", found.file, "modelMatch", found.model_line, repair)
         )
 
     for found in sorted(sets, key=lambda item: item.priority):

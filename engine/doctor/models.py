@@ -27,6 +27,7 @@ def provider_findings(providers: Providers) -> Iterator[Finding]:
             f"the default provider {default!r} {state}",
             providers.default_file,
             providers.default_field,
+            providers.default_line,
             repair="choose another default, or add or enable it",
         )
 

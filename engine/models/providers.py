@@ -134,12 +134,13 @@ REHEARSAL_PROVIDER: Final = Provider(REHEARSAL, "Rehearsal (no model)", "", "", 
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """All providers, the rehearsal last; the id of the default one, with the file and field that name it."""
+    """All providers, the rehearsal last; the id of the default one, with the file, field and line that name it."""
 
     all: tuple[Provider, ...] = (REHEARSAL_PROVIDER,)
     default: str | None = None
     default_file: Path | None = None
     default_field: str = ""
+    default_line: int | None = None
     problems: tuple[Problem, ...] = ()
 
     def get(self, provider_id: str) -> Provider | None:
@@ -164,6 +165,7 @@ class Providers:
             named.default,
             named.default_file,
             named.default_field,
+            named.default_line,
             (*self.problems, *other.problems),
         )
 
@@ -358,6 +360,7 @@ class _Reader:
             default,
             self._file if named else None,
             field_name(default_path) if named else "",
+            self._line_of(default_path) if named else None,
             tuple(self._problems),
         )
 
@@ -373,7 +376,8 @@ class _Reader:
                 return default
             if good(value):
                 return value
-            self.report((*path, key), f"is not {wanted}, so {provider_id!r} was left out")
+            fault = "is empty" if good is _is_text and isinstance(value, str) else f"is not {wanted}"
+            self.report((*path, key), f"{fault}, so {provider_id!r} was left out")
             return default
 
         preset = take("preset", _is_text, "custom", "a text")
@@ -479,7 +483,8 @@ class _Reader:
                 return found
             self.report((*path, "key"), f"names no environment variable, so {provider_id!r} was left out")
         elif key is not None:
-            self.report((*path, "key"), f"is not a text, so {provider_id!r} was left out")
+            fault = "is empty" if isinstance(key, str) else "is not a text"
+            self.report((*path, "key"), f"{fault}, so {provider_id!r} was left out")
         return NO_KEY
 
 

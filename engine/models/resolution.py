@@ -239,6 +239,7 @@ class _Walk:
                     f"the default provider {default!r} {state}",
                     self._providers.default_file,
                     self._providers.default_field,
+                    self._providers.default_line,
                     repair="choose another default",
                 )
             )

@@ -709,6 +709,7 @@ def test_what_is_wrong_with_the_providers_is_found(data: Path, workspace: Worksp
     own.write_text('[providers.mine]\nbase_url = "http://h/v1"\ndefault_model = "m"\nkey = "SECRET"\n', "utf-8")
     own.chmod(0o644)
     found = told(workspace)
+    assert all(item.line for item in workspace.doctor() if item.file == data / "config.json")
     assert found.pop("config.json: defaultProviderId") == "the default provider 'prov-lost' is not there"
     assert "is a second provider 'prov-a'" in found.pop("config.json: providers[1]")
     assert {name for name in found if name.startswith("config.json: providers[2].")}

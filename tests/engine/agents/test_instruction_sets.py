@@ -92,6 +92,7 @@ def test_all_patterns_of_a_model_share_their_time(tmp_path: Path) -> None:
     assert asked == ["m", "m"]
     assert found(SUFFIX) == "Exact.", "an exact id needs no time"
     assert [problem.message.split(":")[0] for problem in found.problems[2:]] == ["the pattern was not tried"] * 4
+    assert {problem.line for problem in found.problems} == {3}
     assert [problem.file.stem for problem in found.problems if problem.file] == [f"set-{n}" for n in (5, 4, 3, 2, 1, 0)]
 
 

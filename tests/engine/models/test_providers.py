@@ -116,6 +116,26 @@ def test_a_missing_field_is_reported(field: str) -> None:
     assert [problem.field for problem in found.problems] == [f"providers[0].{field}"]
 
 
+@pytest.mark.parametrize("field", ["baseURL", "defaultModel", "name"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_text_is_called_empty(field: str, value: str) -> None:
+    (problem,) = config(entry(**{field: value})).problems
+    assert problem.field == f"providers[0].{field}"
+    assert problem.message == "is empty, so 'prov-a' was left out"
+    assert (
+        parse_own(OWN, b'[providers.a]\nbase_url = "http://h"\ndefault_model = "m"\nkey = " "')
+        .problems[0]
+        .message.startswith("is empty")
+    )
+
+
+def test_the_line_of_the_default_is_known() -> None:
+    found = config(entry(), defaultProviderId="prov-lost")
+    own = parse_own(OWN, b'\ndefault = "x"\n')
+    assert found.default_line is not None and found.default_line > 1
+    assert (own.default_line, Providers().merged(own).default_line, own.merged(found).default_line) == (2, 2, 2)
+
+
 def test_entries_without_id_second_ones_and_the_built_in_name_are_left_out() -> None:
     found = config(entry("a", name="first"), entry("a", name="second"), {"name": "none"}, 5, entry("rehearsal"))
     assert [provider.name for provider in found.all] == ["first", "Rehearsal (no model)"]
