@@ -20,7 +20,7 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
 from tui.widgets.reading_view import ReadingView
-from tui.widgets.row_render import ROLE_LETTERS
+from tui.widgets.row_render import role_letters
 from tui.widgets.text_view import draw_row
 from tui.widgets.wrapped_rows import WrappedRows
 
@@ -423,7 +423,7 @@ class CompareView(ReadingView):
 
 
 def _role(role: str) -> str:
-    return ROLE_LETTERS.get(role, visible(role))
+    return visible(role_letters(role))
 
 
 def _pieces(line: Line, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
