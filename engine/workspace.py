@@ -185,6 +185,7 @@ class Workspace:
         self._lock = threading.RLock()
         self._provider_files: ProviderFiles | None = None
         self._folders: dict[str, StoryFolder] = {}
+        self._listed: dict[str, StoryFolder] = {}
         self._documents: dict[tuple[str, str, str], Document] = {}
         self._writer_configs: dict[Path, disk.FileCache[tuple[BlockConfig, Problem | None]]] = {}
         self._saves: dict[Document, SaveJob] = {}
@@ -201,7 +202,12 @@ class Workspace:
 
     def stories(self) -> tuple[StorySummary, ...]:
         """Every story, in folder order, damaged ones included."""
-        return tuple(self._summary(folder) for folder in list_stories(self.data))
+        with self._lock:
+            # What is read of a story for the list is known when it is opened.
+            known = {**self._listed, **self._folders}
+            self._listed = {folder.id: known.get(folder.id, folder) for folder in list_stories(self.data)}
+            folders = [*self._listed.values()]
+        return tuple(self._summary(folder) for folder in folders)
 
     def story(self, story_id: str) -> StoryFolder:
         """The folder of one story. Raises `NotFound` with the ids there are."""
@@ -214,7 +220,7 @@ class Workspace:
                         raise NotFound("has no meta.json, so it is no story", file=path, repair="put the file back")
                     known = ", ".join(folder.id for folder in list_stories(self.data)) or "none"
                     raise NotFound(f"there is no story {story_id!r}", repair=f"stories: {known}")
-                folder = self._folders[story_id] = StoryFolder(path)
+                folder = self._folders[story_id] = self._listed.get(story_id) or StoryFolder(path)
                 if self._watch:
                     self._runtime.submit(self._follow(folder))
             return folder

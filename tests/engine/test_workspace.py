@@ -424,6 +424,31 @@ def test_the_counter_of_disk_accesses_counts(
     assert {"stat", "scandir"} <= set(seen)
 
 
+def test_each_file_is_read_once_from_the_list_of_stories_to_the_prompt(
+    data: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = make_story(data, configs={WRITER: {"blockOrder": ["tools"]}})
+    for file in story.rglob("*.json"):
+        os.utime(
+            file, (1_600_000_000, 1_600_000_000)
+        )  # one just written is read again, for it may be written once more
+    read: list[str] = []
+    real = disk._read
+
+    def counted(path: str, size: int) -> bytes:
+        read.append(str(path))
+        return real(path, size)
+
+    monkeypatch.setattr(disk, "_read", counted)
+    workspace = opened()
+    workspace.stories()
+    for agent in ("generation.writer", "librarian.chat", "directions.suggest"):
+        workspace.prompt(STORY, agent)
+    assert any(name.endswith("generation.writer.json") for name in read)
+    assert sum(name.endswith("meta.json") for name in read) == 1
+    assert [name for name in dict.fromkeys(read) if read.count(name) > 1] == []
+
+
 def test_while_watched_an_unchanged_story_costs_no_disk_access(
     story: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
