@@ -79,6 +79,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("properties", ("r", "f2"), "list"),
     Action("delete", ("X", "delete"), "list"),
     Action("reset", ("R",), "list"),
+    # list: several blocks
+    Action("mark", ("v",), "list"),
+    Action("mark-range", ("V",), "list"),
+    Action("mark-all", ("asterisk",), "list"),
     Action("copy", ("y",), "list"),
     Action("filter", ("slash",), "list"),
     # the main screen
@@ -147,7 +151,21 @@ _UNDELIVERABLE = {
 }
 
 
-_OF_WIDGETS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "tab", "shift+tab")
+_OF_WIDGETS = (
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+    "enter",
+    "tab",
+    "shift+tab",
+    "shift+up",
+    "shift+down",
+)
 """Keys that lists and texts take for themselves before any action sees them."""
 
 
@@ -235,6 +253,7 @@ _CHARACTERS = {
     "!": "exclamation_mark",
     "[": "left_square_bracket",
     "]": "right_square_bracket",
+    "*": "asterisk",
 }
 """What a user may write for a key, and what Textual calls it."""
 _KEY_NAMES = {name: character for character, name in _CHARACTERS.items()} | {

@@ -1,10 +1,12 @@
-"""Carrying a block: the list as it would be, before anything is edited."""
+"""Carrying blocks: the list as it would be, before anything is edited."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from engine.blocks.moves import shifted
 
 if TYPE_CHECKING:
     from engine.blocks import Row
@@ -12,22 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """The row `key`, held at `index` among the rows of its role."""
+    """The rows `moved`, held where `order`, the keys of all rows, has them; `key` is the one under the cursor."""
 
     key: str
-    index: int
+    moved: frozenset[str]
+    order: tuple[str, ...]
 
     @classmethod
-    def pick_up(cls, rows: Sequence[Row], row: Row) -> Carry:
-        """Hold a row where it stands."""
-        return cls(row.key, [other.key for other in rows if other.role == row.role].index(row.key))
+    def pick_up(cls, rows: Sequence[Row], key: str, moved: Collection[str]) -> Carry:
+        """Hold rows where they stand."""
+        return cls(key, frozenset(moved), tuple(row.key for row in rows))
+
+    def on(self, rows: Sequence[Row], step: int, shown: Collection[str]) -> Carry:
+        """Held `step` of the rows in `shown` further down, or up when it is negative."""
+        return replace(self, order=tuple(shifted(self.shown(rows), self.moved, step, shown)))
 
     def shown(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """The rows with the carried one at its place; as they are when it is gone."""
-        carried = next((row for row in rows if row.key == self.key), None)
-        if carried is None:
-            return tuple(rows)
-        section = [row for row in rows if row.role == carried.role and row.key != self.key]
-        section.insert(self.index, carried)
-        others = [row for row in rows if row.role != carried.role]
-        return tuple(section + others if carried.role == "system" else others + section)
+        """The rows with the carried ones at their places. Rows that came meanwhile stand behind their neighbours."""
+        by_key = {row.key: row for row in rows}
+        order = [key for key in self.order if key in by_key]
+        held = set(order)
+        for index, row in enumerate(rows):
+            if row.key not in held:
+                order.insert(order.index(rows[index - 1].key) + 1 if index else 0, row.key)
+                held.add(row.key)
+        return tuple(by_key[key] for key in order)

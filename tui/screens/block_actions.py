@@ -36,6 +36,8 @@ class BlockActions(DeskPart):
             self.carry_on(step)
         elif target is not None:
             self.do(lambda session: session.move(*target))
+        elif self.blocks.current is not None:
+            self.say(t("order.edge-custom" if self.blocks.current.custom else "order.edge-built-in"))
 
     def action_undo(self) -> None:
         if not self.do(lambda session: session.undo()):
@@ -52,22 +54,32 @@ class BlockActions(DeskPart):
         if self.carry is not None:
             self.drop()
         elif row is not None and session is not None:
-            self.carry = Carry.pick_up(session.rows, row)
+            moved = self.blocks.marked or {row.key}
+            if row.key not in moved:
+                self.show_key(next(other.key for other in session.rows if other.key in moved))
+                row = self.blocks.current or row
+            self.carry = Carry.pick_up(session.rows, row.key, moved)
             self.blocks.carry = row.key
             self.say(t("block.carrying"))
 
     def carry_on(self, step: int) -> None:
-        """Move the carried block on in the list that is shown."""
-        target = self.blocks.move_target(step)
-        if target is not None and self.session is not None:
-            self.carry = Carry(*target)
-            self.blocks.set_rows(self.carry.shown(self.session.rows))
+        """Move what is carried on in the list that is shown."""
+        if self.carry is not None and self.session is not None:
+            self.carry = self.carry.on(self.session.rows, step, self._shown_keys())
+            self.blocks.set_rows(self.carry.shown(self.session.rows), self.session.leftovers)
+
+    def _shown_keys(self) -> set[str]:
+        return {row.key for row in self.blocks.shown}
 
     def drop(self) -> None:
         """Make the move."""
-        carry, self.carry = self.carry, None
+        carry, session, self.carry = self.carry, self.session, None
         self.blocks.carry = None
-        if carry is not None and not self.do(lambda session: session.move(carry.key, carry.index)):
+        if carry is None or session is None:
+            return
+        order = [row.key for row in carry.shown(session.rows)]
+        moved = carry.moved.intersection(order)
+        if not self.do(lambda session: session.rearrange(order, moved)):
             self.show_rows()
 
     def put_back(self) -> None:

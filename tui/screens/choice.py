@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
@@ -19,20 +19,24 @@ from tui.safe_text import visible
 class ChoiceDialog(ModalScreen[str | None]):
     """Asks; the answer is the key of the choice, None for escape.
 
-    `choices` are (key, text); the choice of key `escape` only says what escape means.
+    `choices` are (key, text); the choice of key `escape` only says what escape means. `body` is a text of any length to
+    look at before answering.
     """
 
     places: tuple[Place, ...] = ("app",)
 
-    def __init__(self, title: str, text: str, choices: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, title: str, text: str, choices: Sequence[tuple[str, str]], *, body: str = "") -> None:
         super().__init__()
-        self._title, self._text, self._choices = title, text, list(choices)
+        self._title, self._text, self._choices, self._body = title, text, list(choices), body
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
             if self._text:
-                yield Static(Content(visible(self._text)), classes="text", markup=False)
+                yield Static(_lines(self._text), classes="text", markup=False)
+            if self._body:
+                with VerticalScroll(classes="body"):
+                    yield Static(_lines(self._body), markup=False)
             yield OptionList(
                 *(
                     Option(
@@ -51,5 +55,13 @@ class ChoiceDialog(ModalScreen[str | None]):
             event.stop()
             self.dismiss(event.character)
 
+    def on_mount(self) -> None:
+        self.query_one(OptionList).focus()
+
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         self.dismiss(None if message.option.id == "escape" else message.option.id)
+
+
+def _lines(text: str) -> Content:
+    """A text of several lines, made harmless."""
+    return Content("\n".join(map(visible, text.splitlines())))

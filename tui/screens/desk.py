@@ -25,8 +25,8 @@ from tui.bindings import bindings_for
 from tui.language import t
 from tui.safe_text import visible
 from tui.saver import Saver
-from tui.screens.block_actions import BlockActions
 from tui.screens.compare_actions import CompareActions
+from tui.screens.leftover_actions import LeftoverActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
@@ -48,7 +48,7 @@ PANES = ("agents", "blocks", "inspector")
 DEFAULT_AGENT = "generation.writer"
 
 
-class DeskScreen(BlockActions, CompareActions):
+class DeskScreen(LeftoverActions, CompareActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,6 +93,7 @@ class DeskScreen(BlockActions, CompareActions):
 
     def on_mount(self) -> None:
         self.query_one("#agents", AgentList).border_title = t("desk.agents")
+        self.blocks.text_of = lambda row: self.session.text(row.key) if self.session is not None else ""
         self.query_one("#filter").display = False
         self.query_one("#banner").display = False
         self.show_pane("blocks")
@@ -214,7 +215,8 @@ class DeskScreen(BlockActions, CompareActions):
             self.begin(self.load, "load", exclusive=True)
 
     def _list_rows(self, session: Session) -> None:
-        self.blocks.set_rows(self.carry.shown(session.rows) if self.carry is not None else session.rows)
+        rows = self.carry.shown(session.rows) if self.carry is not None else session.rows
+        self.blocks.set_rows(rows, session.leftovers)
         self.show_state()
 
     def show_block(self) -> None:
@@ -273,7 +275,7 @@ class DeskScreen(BlockActions, CompareActions):
             t("desk.total", state=state, total=total),
         )
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
-        parts = [agent.display_name, t("desk.blocks", count=len(rows))]
+        parts = [agent.display_name, *self.list_parts(), t("desk.blocks", count=len(rows))]
         parts += [t("desk.custom", count=custom)] if custom else []
         parts += [t("desk.off", count=off)] if off else []
         title = " · ".join(parts)
@@ -583,10 +585,12 @@ class DeskScreen(BlockActions, CompareActions):
             self.blocks.cursor_up()
 
     def action_back(self) -> None:
-        """Leave a level: a carried block, a pane, the filter."""
+        """Leave a level: a carried block, the marks, a pane, the filter."""
         box = self.query_one("#filter", Input)
         if self.carry is not None:
             self.put_back()
+        elif self.blocks.has_focus and self.clear_marks():
+            pass
         elif box.display and (box.has_focus or self.blocks.has_focus):
             self._clear_filter()
         self.action_blocks()
@@ -642,7 +646,7 @@ class DeskScreen(BlockActions, CompareActions):
 
     @on(BlockList.MoveRequested)
     def _move_requested(self, message: BlockList.MoveRequested) -> None:
-        self.do(lambda session: session.move(message.key, message.index))
+        self.drop_rows(message.key, message.index)
 
     @on(BlockList.ToggleRequested)
     def _toggle_requested(self, message: BlockList.ToggleRequested) -> None:

@@ -1,13 +1,13 @@
 """The list of an agent's blocks: drawn line by line, so that its length costs nothing.
 
 The list shows rows and posts what the user wants; it changes no data. The screen that owns it answers a message
-by editing the document and handing the new rows to `set_rows`. The cursor is a row's key, so it stays with its
-block.
+by editing the document and handing the new rows to `set_rows`. The cursor is a row's key, and so are the marks, so they
+stay with their blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -25,10 +25,21 @@ from textual.timer import Timer
 
 from engine.blocks.block import ROLES, Role
 from tui.language import t
+from tui.row_filter import Match, RowFilter
 from tui.widgets.cells import fit
-from tui.widgets.row_render import MARK_COLUMNS, Palette, render_row, render_section
+from tui.widgets.row_render import (
+    MARK_COLUMNS,
+    SWITCH_COLUMNS,
+    Palette,
+    render_leftover,
+    render_row,
+    render_section,
+    render_title,
+    words_shown,
+)
 
 if TYPE_CHECKING:
+    from engine.blocks.leftovers import Leftover
     from engine.blocks.rows import Row
 
 _AUTOSCROLL_INTERVAL = 0.2
@@ -50,7 +61,22 @@ class _Notice:
     text: str
 
 
-_Line: TypeAlias = "_Section | _Notice | Row"
+@dataclass(frozen=True, slots=True)
+class _LeftTitle:
+    """The line above what is left over in the config."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The line of something left over. `key` is none that a row can have."""
+
+    key: str
+    leftover: Leftover
+
+
+_Line: TypeAlias = "_Section | _Notice | _LeftTitle | _Left | Row"
+_TITLES = (_Section, _Notice, _LeftTitle)
+_NO_MATCH = Match()
 
 
 @dataclass(slots=True)
@@ -65,10 +91,11 @@ class _Drag:
 
 
 class BlockList(ScrollView, can_focus=True):
-    """A list of blocks in sections by role, with a cursor.
+    """A list of blocks in sections by role, and of what is left over in the config, with a cursor and marks.
 
-    `key` is the key of the row under the cursor, `carry` that of the block being carried, or None; `filter` hides
-    the rows that contain it neither in their name, their id nor their note.
+    `key` is the key of the row under the cursor, `carry` that of the block being carried, or None; `filter` hides the
+    rows that do not meet it (see `tui.row_filter`), and puts the cursor on the one that does best. `text_of` gives the
+    text that is stored of a block, for filters that look into texts.
     """
 
     ALLOW_SELECT = False
@@ -81,6 +108,8 @@ class BlockList(ScrollView, can_focus=True):
         Binding("pageup", "page_up", "Page up", show=False),
         Binding("pagedown", "page_down", "Page down", show=False),
         Binding("enter", "select", "Edit", show=False),
+        Binding("shift+up", "extend_mark(-1)", "Mark upwards", show=False),
+        Binding("shift+down", "extend_mark(1)", "Mark downwards", show=False),
     ]
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -99,6 +128,7 @@ class BlockList(ScrollView, can_focus=True):
         "block-list--warning",
         "block-list--note",
         "block-list--section",
+        "block-list--marked",
     }
 
     # There is no hover style on purpose: moving the mouse over the list must send nothing to the terminal.
@@ -121,6 +151,7 @@ class BlockList(ScrollView, can_focus=True):
         & > .block-list--warning { color: $text-error; text-style: bold; }
         & > .block-list--note { color: $text-muted; }
         & > .block-list--section { text-style: bold; }
+        & > .block-list--marked { color: $text-warning; text-style: bold; }
         &:focus > .block-list--cursor {
             color: $block-cursor-foreground;
             background: $block-cursor-background;
@@ -187,10 +218,31 @@ class BlockList(ScrollView, can_focus=True):
 
     @dataclass
     class ToggleRequested(Message):
-        """The enable mark of a row was clicked."""
+        """The switch of a row was clicked."""
 
         block_list: BlockList
         key: str
+
+        @property
+        def control(self) -> BlockList:
+            return self.block_list
+
+    @dataclass
+    class LeftoverSelected(Message):
+        """The user wants to see something left over: enter, or a double click."""
+
+        block_list: BlockList
+        leftover: Leftover
+
+        @property
+        def control(self) -> BlockList:
+            return self.block_list
+
+    @dataclass
+    class ShownChanged(Message):
+        """Other rows are marked, or the filter shows others."""
+
+        block_list: BlockList
 
         @property
         def control(self) -> BlockList:
@@ -209,7 +261,13 @@ class BlockList(ScrollView, can_focus=True):
         """`rows` as `set_rows` takes them; `empty` is what an empty list says, from the next `set_rows` on."""
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self.empty = t("list.none") if empty is None else empty
+        self.text_of: Callable[[Row], str] = lambda row: ""
         self._rows: tuple[Row, ...] = tuple(rows)
+        self._leftovers: tuple[Leftover, ...] = ()
+        self._marked: frozenset[str] = frozenset()
+        self._range: tuple[str, frozenset[str]] | None = None
+        self._row_filter = RowFilter("")
+        self._matches: dict[str, Match] = {}
         self._lines: list[_Line] = []
         self._line_of: dict[str, int] = {}
         self._index_in_role: dict[str, int] = {}
@@ -217,7 +275,7 @@ class BlockList(ScrollView, can_focus=True):
         self._max_tokens = 0
         self._palette: Palette | None = None
         self._drag: _Drag | None = None
-        self._pressed_mark: str | None = None
+        self._pressed_at: tuple[str, int] | None = None
         self._pointer_y = 0
         self._autoscroll: Timer | None = None
         self._arrange()
@@ -230,19 +288,35 @@ class BlockList(ScrollView, can_focus=True):
         """All rows, whatever the filter hides."""
         return self._rows
 
-    def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show `rows`, each with a `key` of its own, in their order within each role.
+    def set_rows(self, rows: Sequence[Row], leftovers: Sequence[Leftover] = ()) -> None:
+        """Show `rows`, each with a `key` of its own, in their order within each role, and below them `leftovers`.
 
-        The cursor stays on its block; when that is gone it goes to the one that took its place. Only the visible
-        lines that look different are painted.
+        The cursor stays on its block; when that is gone it goes to the one that took its place. Marks go with their
+        blocks. Only the visible lines that look different are painted.
         """
         self._stop_drag()
-        self._show(tuple(rows))
+        self._show(tuple(rows), tuple(leftovers))
+        if self._marked and not self._marked <= self._index_in_role.keys():
+            self._marked &= self._index_in_role.keys()
+            self.post_message(self.ShownChanged(self))
+        if self._range is not None and self._range[0] not in self._index_in_role:
+            self._range = None
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
+        """The row of the block under the cursor."""
         return self._row(self._line_of.get(self.key, -1)) if self.key is not None else None
+
+    @property
+    def leftover(self) -> Leftover | None:
+        """What is left over in the config and under the cursor."""
+        line = self._item(self._line_of.get(self.key, -1)) if self.key is not None else None
+        return line.leftover if isinstance(line, _Left) else None
+
+    @property
+    def shown(self) -> list[Row]:
+        """The rows that the filter lets through, in the order they are drawn."""
+        return [line for line in self._lines if not isinstance(line, (*_TITLES, _Left))]
 
     def row_at(self, y: int) -> Row | None:
         """The row drawn on line `y` of the widget's content (0 is the top one), or None."""
@@ -263,6 +337,63 @@ class BlockList(ScrollView, can_focus=True):
         if target is None or target.key == row.key:
             return None
         return row.key, self._index_in_role[target.key]
+
+    # --- marks
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """Keys of the marked rows, those hidden by the filter included."""
+        return self._marked
+
+    def toggle_mark(self, key: str) -> None:
+        """Mark a row, or take its mark away. Ranges go on from the row that was marked last."""
+        if key in self._index_in_role:
+            marked = self._marked ^ {key}
+            self._set_marked(marked)
+            self._range = (key, marked - {key})
+
+    def mark_range(self) -> None:
+        """Mark the shown rows from the one marked last to the cursor; a range made before from there goes."""
+        row = self.current
+        if row is None:
+            return
+        if self._range is None:
+            self._range = (row.key, self._marked)
+        anchor, before = self._range
+        keys = [row.key for row in self.shown]
+        start = keys.index(anchor) if anchor in keys else keys.index(row.key)
+        first, last = sorted((start, keys.index(row.key)))
+        self._set_marked(before | set(keys[first : last + 1]))
+
+    def extend_mark(self, delta: int) -> None:
+        """Move the cursor by a row and the end of the range with it."""
+        if self._range is None:
+            self.mark_range()
+        self._go(delta)
+        self.mark_range()
+
+    action_extend_mark = extend_mark
+
+    def mark_shown(self) -> None:
+        """Mark every row that is shown, or, when all are, take those marks away."""
+        keys = {row.key for row in self.shown}
+        self._range = None
+        self._set_marked(self._marked - keys if keys <= self._marked else self._marked | keys)
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+        self._range = None
+        self._set_marked(frozenset())
+
+    def _set_marked(self, marked: Iterable[str]) -> None:
+        before, self._marked = self._marked, frozenset(marked)
+        changed = before ^ self._marked
+        if changed:
+            for y in range(self.size.height):
+                row = self.row_at(y)
+                if row is not None and row.key in changed:
+                    self.refresh_line(y + self.scroll_offset.y)
+            self.post_message(self.ShownChanged(self))
 
     # --- cursor
 
@@ -305,9 +436,11 @@ class BlockList(ScrollView, can_focus=True):
 
     def action_select(self) -> None:
         """Ask for the row under the cursor to be edited."""
-        row = self.current
+        row, leftover = self.current, self.leftover
         if row is not None:
             self.post_message(self.Selected(self, row))
+        elif leftover is not None:
+            self.post_message(self.LeftoverSelected(self, leftover))
 
     def validate_key(self, key: str | None) -> str | None:
         """A key the list shows; an unknown or hidden one leaves the cursor where it is."""
@@ -327,7 +460,11 @@ class BlockList(ScrollView, can_focus=True):
 
     def watch_filter(self) -> None:
         self._stop_drag()
-        self._show(self._rows)
+        self._row_filter = RowFilter(self.filter)
+        self._show(self._rows, self._leftovers)
+        if self._row_filter.ranks and self._matches:
+            self.key = max(self._matches, key=lambda key: self._matches[key].score)
+        self.post_message(self.ShownChanged(self))
 
     def _go(self, delta: int) -> None:
         line = self._line_of.get(self.key, 0) if self.key is not None else 0
@@ -336,19 +473,19 @@ class BlockList(ScrollView, can_focus=True):
     def _go_to_line(self, line: int, direction: int) -> None:
         """Put the cursor on the row at `line`, or the next one in `direction`, or the last one before it."""
         line = max(0, min(len(self._lines) - 1, line))
-        row = self._nearest(line, direction) or self._nearest(line, -direction)
-        if row is None:
+        item = self._nearest(line, direction) or self._nearest(line, -direction)
+        if item is None:
             return
-        if row.key == self.key:
+        if item.key == self.key:
             # At an end: show the section's header as well.
-            self._reveal(self._line_of[row.key])
-        self.key = row.key
+            self._reveal(self._line_of[item.key])
+        self.key = item.key
 
-    def _nearest(self, line: int, direction: int) -> Row | None:
+    def _nearest(self, line: int, direction: int) -> _Left | Row | None:
         while 0 <= line < len(self._lines):
-            row = self._row(line)
-            if row is not None:
-                return row
+            item = self._item(line)
+            if item is not None:
+                return item
             line += direction
         return None
 
@@ -361,7 +498,7 @@ class BlockList(ScrollView, can_focus=True):
         if line < 0 or height <= 0:
             return
         top = self.scroll_offset.y
-        header = height > 1 and line > 0 and isinstance(self._lines[line - 1], _Section)
+        header = height > 1 and line > 0 and isinstance(self._lines[line - 1], _TITLES)
         first = line - 1 if header else line
         if first >= top and line < top + height:
             return
@@ -374,11 +511,12 @@ class BlockList(ScrollView, can_focus=True):
 
     def _arrange(self) -> None:
         """Lay out sections and visible rows."""
-        needle = self.filter.casefold()
+        wanted = self._row_filter
         lines: list[_Line] = []
         line_of: dict[str, int] = {}
         index_in_role: dict[str, int] = {}
-        self._line_of, self._index_in_role = line_of, index_in_role
+        matches: dict[str, Match] = {}
+        self._line_of, self._index_in_role, self._matches = line_of, index_in_role, matches
         self._sections = {}
         self._max_tokens = 0
         for role in ROLES:
@@ -388,21 +526,31 @@ class BlockList(ScrollView, can_focus=True):
             tokens = [row.tokens or 0 for row in members]
             self._max_tokens = max(self._max_tokens, *tokens)
             lines.append(_Section(role, sum(tokens)))
-            shown = [row for row in members if _matches(row, needle)] if needle else members
+            shown = members
+            if wanted:
+                found = [(row, wanted.match(row, self.text_of)) for row in members]
+                matches.update((row.key, match) for row, match in found if match is not None)
+                shown = [row for row, match in found if match is not None]
             first = len(lines)
             lines += shown
             index_in_role.update(zip([row.key for row in members], count(), strict=False))
             line_of.update(zip([row.key for row in shown], count(first), strict=False))
             self._sections[role] = (first, len(lines) - 1)
+        left = [_Left(f"\0{item.id}", item) for item in self._leftovers if not wanted or wanted.match_left(item.id)]
+        if left:
+            lines.append(_LeftTitle())
+            line_of.update(zip([item.key for item in left], count(len(lines)), strict=False))
+            lines += left
         if not line_of:
-            lines.append(_Notice(t("list.no-match", text=self.filter) if self._rows and needle else self.empty))
+            nothing = self._rows and wanted
+            lines.append(_Notice(t("list.no-match", text=self.filter) if nothing else self.empty))
         self._lines = lines
 
-    def _show(self, rows: tuple[Row, ...]) -> None:
-        """Lay out `rows` and repaint what looks different in the viewport."""
+    def _show(self, rows: tuple[Row, ...], leftovers: tuple[Leftover, ...]) -> None:
+        """Lay out `rows` and `leftovers` and repaint what looks different in the viewport."""
         before = [self._face(y) for y in range(self.size.height)]
         line = self._line_of.get(self.key, 0) if self.key is not None else 0
-        self._rows = rows
+        self._rows, self._leftovers = rows, leftovers
         self._arrange()
         if len(self._lines) != self.virtual_size.height:
             self.virtual_size = Size(self.virtual_size.width, len(self._lines))
@@ -418,16 +566,22 @@ class BlockList(ScrollView, can_focus=True):
     def _face(self, y: int) -> object:
         """All that decides how line `y` of the viewport looks, except its place and the cursor."""
         line = self._line_at(y + self.scroll_offset.y)
-        if line is None or isinstance(line, _Section | _Notice):
+        if line is None or isinstance(line, (*_TITLES, _Left)):
             return line
         return (
             line.key, line.name, line.note, line.warning, line.type, line.enabled, line.state, line.mode, line.role,
-            line.tokens, self._max_tokens,
+            line.tokens, line.pinned, words_shown(line, self.size.width), self._max_tokens, line.key in self._marked,
+            self._matches.get(line.key, _NO_MATCH).hits,
         )  # fmt: skip
 
-    def _row(self, line: int) -> Row | None:
+    def _item(self, line: int) -> _Left | Row | None:
+        """What the cursor can stand on at a line."""
         found = self._lines[line] if 0 <= line < len(self._lines) else None
-        return None if isinstance(found, _Section | _Notice) else found
+        return None if isinstance(found, _TITLES) else found
+
+    def _row(self, line: int) -> Row | None:
+        found = self._item(line)
+        return None if isinstance(found, _Left) else found
 
     # --- painting
 
@@ -443,6 +597,10 @@ class BlockList(ScrollView, can_focus=True):
             return render_section(line.role, line.tokens, width, palette)
         if isinstance(line, _Notice):
             return Strip([Segment(fit(f" {line.text}", width), palette.base + palette.note)], width)
+        if isinstance(line, _LeftTitle):
+            return render_title(t("rows.left-over"), width, palette)
+        if isinstance(line, _Left):
+            return render_leftover(line.leftover, width, cursor=line.key == self.key, palette=palette)
         dragged = self._drag is not None and self._drag.moved and self._drag.key == line.key
         return render_row(
             line,
@@ -451,6 +609,8 @@ class BlockList(ScrollView, can_focus=True):
             carried=dragged or line.key == self.carry,
             max_tokens=self._max_tokens,
             palette=palette,
+            marked=line.key in self._marked,
+            hits=self._matches.get(line.key, _NO_MATCH).hits,
         )
 
     def notify_style_update(self) -> None:
@@ -480,6 +640,7 @@ class BlockList(ScrollView, can_focus=True):
             warning=part("warning"),
             note=part("note"),
             section=part("section"),
+            marked=part("marked"),
         )
 
     def _line_at(self, line: int) -> _Line | None:
@@ -520,13 +681,18 @@ class BlockList(ScrollView, can_focus=True):
         if event.button != _LEFT_BUTTON:
             return
         line = event.y - self.gutter.top + self.scroll_offset.y
-        row = self.row_at(event.y - self.gutter.top)
+        item = self._item(line) if 0 <= event.y - self.gutter.top < self.size.height else None
+        if item is None:
+            return
+        self.key = item.key
+        row = self._row(line)
         if row is None:
             return
-        self.key = row.key
-        on_mark = event.x - self.gutter.left in MARK_COLUMNS
-        self._pressed_mark = row.key if on_mark else None
-        if not on_mark:
+        column = event.x - self.gutter.left
+        self._pressed_at = (row.key, column)
+        if event.ctrl or column in MARK_COLUMNS:
+            self.toggle_mark(row.key)
+        elif column not in SWITCH_COLUMNS:
             self._drag = _Drag(row.key, line, line, self._sections[row.role])
             self.capture_mouse()
 
@@ -553,12 +719,16 @@ class BlockList(ScrollView, can_focus=True):
             self.post_message(self.MoveRequested(self, drag.key, self._index_in_role[target.key]))
 
     def on_click(self, event: events.Click) -> None:
-        row = self.row_at(event.y - self.gutter.top)
-        if row is None or row.key != self.key:
+        row, leftover = self.row_at(event.y - self.gutter.top), self.leftover
+        if row is None and leftover is not None and event.chain == 2:
+            self.post_message(self.LeftoverSelected(self, leftover))
+        if row is None or row.key != self.key or event.ctrl or self._pressed_at is None:
             return
-        if self._pressed_mark == row.key and event.x - self.gutter.left in MARK_COLUMNS:
+        column = event.x - self.gutter.left
+        pressed, at = self._pressed_at
+        if pressed == row.key and at in SWITCH_COLUMNS and column in SWITCH_COLUMNS:
             self.post_message(self.ToggleRequested(self, row.key))
-        elif event.chain == 2:
+        elif event.chain == 2 and column not in MARK_COLUMNS:
             self.post_message(self.Selected(self, row))
 
     def on_mouse_release(self) -> None:
@@ -594,7 +764,3 @@ class BlockList(ScrollView, can_focus=True):
             self.release_mouse()
             if drag.moved:
                 self._repaint(min(drag.start, drag.target), max(drag.start, drag.target))
-
-
-def _matches(row: Row, needle: str) -> bool:
-    return needle in row.name.casefold() or needle in row.id.casefold() or needle in row.note.casefold()

@@ -1,43 +1,53 @@
 """How one line of the block list looks: a `Row` and a width in, a `Strip` of exactly that width out.
 
-      ✓ my-style-guide               ◆ sys    96 ▏
-      ✗ summary                  off   usr     –
-      · target  only while refining    usr     –
-    ›!✓ prose-recent            +app   usr  3.9k ████
+       ✓ my-style-guide               ◆ sys    96 ▏
+     * ✗ summary                  off   usr     –
+       · target  only while refining    usr     –
+    › !✓ prose-recent            +app  #usr  3.9k ████
 
-From the left: the cursor `›` or the carried block `≡`; a warning `!`; the enable mark ✓ or ✗, or · for a block
-that is not there now; the name with a note behind it, over the columns that are empty; `off` and the content mode;
-◆ for a script and ◇ for a text of the user's; the role; estimated tokens and, as a bar, their size beside the largest
-block's. Every state has a sign of its own besides its colour. Signs of a state that needs attention stand left of the
-name, the only text from outside, where no disagreement about its width can shift them.
+From the left: the cursor `›` or the carried block `≡`; `*` for a marked block; a warning `!`; the switch ✓ or ✗, or ·
+for a block that is not there now; the name and behind it, over the columns that are empty, a note or else the first
+words of the block; `off` and the content mode; ◆ for a script and ◇ for a text of the user's; the role, with `#` for an
+order that is pinned to a number; estimated tokens and, as a bar, their size beside the largest block's. Every state has
+a sign of its own besides its colour. Signs of a state that needs attention stand left of the name and the words, the
+only text from outside, where no disagreement about its width can shift them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from tui.language import find, t
+from tui.leftover_texts import describe
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
 
 if TYPE_CHECKING:
     from engine.blocks.block import Role
     from engine.blocks.config import BlockType
+    from engine.blocks.leftovers import Leftover
     from engine.blocks.rows import Row
 
-MARK_COLUMNS = range(1, 4)
-"""The columns of warning sign and enable mark, where a click switches the block on or off."""
+MARK_COLUMNS = range(2)
+"""The columns of cursor and mark, where a click marks the block."""
+SWITCH_COLUMNS = range(2, 5)
+"""The columns of warning sign and switch, where a click switches the block on or off."""
 
-_LEAD = 4
+_LEAD = 5
 _NOTE_MINIMUM = 8
+_WORDS_MINIMUM = 24
+_WORDS_FROM = 400
+"""Characters of a block that are looked at for its first words."""
+_NO_STYLE = Style.null()
+_UNDERLINE = Style(underline=True)
 _FLAG = 5
 _KINDS: dict[BlockType | None, str] = {"script": "◆", "simple": "◇"}
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -64,6 +74,11 @@ class Palette:
     warning: Style
     note: Style
     section: Style
+    marked: Style
+
+
+class _Put(Protocol):
+    def __call__(self, text: str, part: Style, extra: Style = ...) -> None: ...
 
 
 class _Columns(NamedTuple):
@@ -86,7 +101,7 @@ _LAYOUTS = (
     (10, _Columns(0, 0, kind=2, flags=5, role=4, tokens=6, pad=1)),
     (8, _Columns(0, 0, kind=2, flags=5, role=2, tokens=6)),
     (8, _Columns(0, 0, kind=2, flags=5, role=2)),
-    (8, _Columns(0, 0, kind=2, role=2)),
+    (7, _Columns(0, 0, kind=2, role=2)),
     (0, _Columns(0, 0)),
 )
 
@@ -110,11 +125,22 @@ def bar(tokens: int, max_tokens: int) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(_BAR_WIDTH)
 
 
-def render_row(row: Row, width: int, *, cursor: bool, carried: bool, max_tokens: int, palette: Palette) -> Strip:
+def render_row(
+    row: Row,
+    width: int,
+    *,
+    cursor: bool,
+    carried: bool,
+    max_tokens: int,
+    palette: Palette,
+    marked: bool = False,
+    hits: Collection[int] = (),
+) -> Strip:
     """One block as a line of `width` (at least 1) cells.
 
-    `max_tokens` is the largest number of tokens in the list, for the scale of the bars. A row under the cursor is
-    drawn in the cursor's style throughout, so that it is legible whatever colours the theme has.
+    `max_tokens` is the largest number of tokens in the list, for the scale of the bars; `hits` are the indices of the
+    characters of the visible name that a filter found, which are underlined. A row under the cursor is drawn in the
+    cursor's style throughout, so that it is legible whatever colours the theme has.
     """
     columns = _columns(width)
     muted = row.state in ("absent", "disabled")
@@ -122,33 +148,36 @@ def render_row(row: Row, width: int, *, cursor: bool, carried: bool, max_tokens:
     whole = palette.carried if carried else palette.cursor if cursor else ground if muted else None
     segments: list[Segment] = []
 
-    def put(text: str, part: Style) -> None:
-        style = whole or ground + part
+    def put(text: str, part: Style, extra: Style = _NO_STYLE) -> None:
+        style = (whole or ground + part) + extra
         if segments and segments[-1].style == style:
             text = segments.pop().text + text
         segments.append(Segment(text, style))
 
-    sign = "≡" if carried else "›" if cursor else " "
-    put((sign + ("!" if row.warning else " "))[: columns.lead], palette.warning)
+    sign = ("≡" if carried else "›" if cursor else " ") + ("*" if marked else " ")
+    put(sign[: columns.lead], palette.marked)
     if columns.lead > 2:
-        put(_mark(row), palette.enabled if row.enabled else palette.disabled)
+        put("!" if row.warning else " ", palette.warning)
+    if columns.lead > 3:
+        put(_switch(row), palette.enabled if row.enabled else palette.disabled)
     flags = _flags(row, columns.flags)
     kind = _KINDS.get(row.type, "")
-    room = columns.name + (0 if flags else columns.flags + (0 if kind else columns.kind))
-    _put_name(row, room if columns.lead == _LEAD else -1, palette, put)
+    if columns.lead == _LEAD:
+        put(" ", _NO_STYLE)
+        _put_name(row, _name_room(row, columns), palette.marked if marked else _NO_STYLE, hits, palette, put)
     if flags:
         put(" " * (columns.flags - cell_len(flags)) + flags, palette.mode)
     if columns.kind and (flags or kind):
         put(f" {kind or ' '}", palette.script if row.type == "script" else palette.text)
     if columns.role:
         letters = role_letters(row.role)[: columns.role - 1]
-        put(f" {letters}", palette.system if row.role == "system" else palette.user)
+        put(f"{'#' if row.pinned else ' '}{letters}", palette.system if row.role == "system" else palette.user)
     if columns.tokens:
         put(_tokens(row).rjust(columns.tokens), palette.tokens)
     if columns.bar:
         put(f" {bar(row.tokens or 0, max_tokens)}", palette.bar)
     if columns.pad:
-        put(" " * columns.pad, Style.null())
+        put(" " * columns.pad, _NO_STYLE)
     return Strip(segments, width)
 
 
@@ -166,7 +195,27 @@ def role_letters(role: str) -> str:
     return find(f"list.role.{role}") or role
 
 
-def _mark(row: Row) -> str:
+def render_title(text: str, width: int, palette: Palette) -> Strip:
+    """A line above rows that are of no role, on `width` cells."""
+    return Strip([Segment(fit(f" {text}", width), palette.base + palette.section)], width)
+
+
+def render_leftover(leftover: Leftover, width: int, *, cursor: bool, palette: Palette) -> Strip:
+    """Something left over in the config as a line of `width` cells: its id, and what it is."""
+    sign = "!" if leftover.kind in ("old", "shared") else " "
+    lead = f"{'›' if cursor else ' '} {sign}? "
+    segments = [Segment(fit(lead, min(_LEAD, width)), palette.cursor if cursor else palette.base + palette.warning)]
+    size = min(cell_len(visible(leftover.id)) + 2, max(0, width - _LEAD))
+    for text, cells, part in (
+        (leftover.id, size, _NO_STYLE),
+        (describe(leftover), max(0, width - _LEAD - size), palette.note),
+    ):
+        if cells:
+            segments.append(Segment(fit(text, cells), palette.cursor if cursor else palette.base + part))
+    return Strip(segments, width)
+
+
+def _switch(row: Row) -> str:
     if not row.enabled:
         return "✗"
     return "·" if row.state == "absent" else "✓"
@@ -187,17 +236,44 @@ def _flags(row: Row, width: int) -> str:
     return f"{off} {mode}".strip() if width > _FLAG else off or mode
 
 
-def _put_name(row: Row, width: int, palette: Palette, put: Callable[[str, Style], None]) -> None:
-    """A space, then on `width` cells the name and, where there is room, why the block needs a look or is not sent."""
-    if width < 0:
-        return
-    put(" ", Style.null())
+def _put_name(row: Row, width: int, style: Style, hits: Collection[int], palette: Palette, put: _Put) -> None:
+    """On `width` cells the name and, where there is room, why the block needs a look or is not sent, or
+    else its first words.
+    """
     if not width:
         return
     size = cell_len(visible(row.name))
     room = width - size - 2
-    if row.note and room >= _NOTE_MINIMUM:
-        put(fit(row.name, size + 2), Style.null())
-        put(fit(row.note, room), palette.warning if row.warning else palette.note)
-    else:
-        put(fit(row.name, width), Style.null())
+    behind = row.note if row.note and room >= _NOTE_MINIMUM else _words(row, room)
+    _put_found(fit(row.name, size + 2 if behind else width), style, hits, put)
+    if behind:
+        put(fit(behind, room), palette.warning if row.warning else palette.note)
+
+
+def _put_found(text: str, style: Style, hits: Collection[int], put: _Put) -> None:
+    """A text with the graphemes underlined that hold one of the characters at `hits`."""
+    if not hits:
+        put(text, style)
+        return
+    for start, end, _ in split_graphemes(text)[0]:
+        found = any(index in hits for index in range(start, end)) and not text[start:end].isspace()
+        put(text[start:end], style, _UNDERLINE if found else _NO_STYLE)
+
+
+def _name_room(row: Row, columns: _Columns) -> int:
+    """The cells there are for the name and what is behind it: also those of columns that are empty."""
+    if _flags(row, columns.flags):
+        return columns.name
+    return columns.name + columns.flags + (0 if row.type in _KINDS else columns.kind)
+
+
+def words_shown(row: Row, width: int) -> str:
+    """The first words of the block that a line of `width` cells shows, cut or not; empty when it shows none."""
+    columns = _columns(width)
+    return _words(row, _name_room(row, columns) - cell_len(visible(row.name)) - 2)
+
+
+def _words(row: Row, room: int) -> str:
+    if row.note or not row.content or room < _WORDS_MINIMUM:
+        return ""
+    return " ".join(row.content[:_WORDS_FROM].split())

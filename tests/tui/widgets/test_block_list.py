@@ -283,8 +283,21 @@ async def test_one_changed_row_paints_one_line(monkeypatch: pytest.MonkeyPatch) 
                            for row in app.list.rows])  # fmt: skip
         assert painted.lines == {5} and not painted.whole
         painted.lines.clear()
-        app.list.set_rows([replace(row, content="other", default="other") for row in app.list.rows])
+        app.list.set_rows([replace(row, default="other", source="other") for row in app.list.rows])
         assert painted.lines == set(), "what is not shown paints nothing"
+
+
+async def test_the_text_of_a_block_paints_its_line_where_there_is_room_for_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for width, lines in ((80, {6}), (48, set())):
+        app = Demo(make_rows(10, 10))
+        async with app.run_test(size=(width, 30)) as pilot:
+            await pilot.pause()
+            painted = Painted(app.list, monkeypatch)
+            app.list.set_rows([replace(row, content="new" if row.key == "s5" else row.content)
+                               for row in app.list.rows])  # fmt: skip
+            assert painted.lines == lines and any("new" in line for line in app.shown()) == bool(lines)
 
 
 async def test_a_change_out_of_view_paints_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,19 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
+from engine.blocks.leftovers import Leftover
 from engine.blocks.rows import Row
 from tests.tui.widgets.rows import make_row
 from tui.widgets.cells import fit, short_count
-from tui.widgets.row_render import MARK_COLUMNS, Palette, bar, render_row, render_section
+from tui.widgets.row_render import (
+    MARK_COLUMNS,
+    SWITCH_COLUMNS,
+    Palette,
+    bar,
+    render_leftover,
+    render_row,
+    render_section,
+)
 
 PLAIN = Palette(**{name: Style.null() for name in Palette.__slots__})
 COLOURED = Palette(**{name: Style(color=f"color({i + 16})") for i, name in enumerate(Palette.__slots__)})
@@ -64,18 +73,18 @@ def test_the_look() -> None:
         make_row("switched", enabled=False, state="disabled", tokens=None, mode="append"),
         make_row("target", state="absent", tokens=None, note="while refining"),
         make_row("prose-recent", mode="append", tokens=3900, warning=True, note="script error (line 3)"),
-        make_row("later", type="script", state="pending", tokens=None),
+        make_row("later", type="script", state="pending", tokens=None, content=""),
         make_row("notes", type="simple", mode="override", tokens=4000),
     ]
     assert [line(row).text for row in rows] == [
-        "  ✓ instructions                             sys   812 ▊    ",
-        "  ✓ my-style-guide                         ◆ usr    96 ▏    ",
-        "  ✗ summary                            off   usr     –      ",
-        "  ✗ switched                      off +app   usr     –      ",
-        "  · target  while refining                   usr     –      ",
-        " !✓ prose-recent  script error (…     +app   usr  3.9k ███▉ ",
-        "  ✓ later                                  ◆ usr     …      ",
-        "  ✓ notes                              ovr ◇ usr  4.0k ████ ",
+        "   ✓ instructions  text                      sys   812 ▊    ",
+        "   ✓ my-style-guide                        ◆ usr    96 ▏    ",
+        "   ✗ summary                           off   usr     –      ",
+        "   ✗ switched                     off +app   usr     –      ",
+        "   · target  while refining                  usr     –      ",
+        "  !✓ prose-recent  script error …     +app   usr  3.9k ███▉ ",
+        "   ✓ later                                 ◆ usr     …      ",
+        "   ✓ notes                             ovr ◇ usr  4.0k ████ ",
     ]
     assert render_section("system", 1900, 60, PLAIN).text == (" SYSTEM" + " " * 43 + "1.9k      ")
 
@@ -101,7 +110,37 @@ def test_states_differ_without_colour() -> None:
 
 def test_the_mark_can_be_clicked_where_it_is() -> None:
     for row in (make_row("x"), make_row("x", enabled=False, state="disabled")):
-        assert line(row).text[MARK_COLUMNS.start : MARK_COLUMNS.stop].strip() in "✓✗"
+        assert line(row).text[SWITCH_COLUMNS.start : SWITCH_COLUMNS.stop].strip() in "✓✗"
+    marked = render_row(make_row("x"), 60, cursor=True, carried=False, max_tokens=9, palette=PLAIN, marked=True)
+    assert marked.text[MARK_COLUMNS.start : MARK_COLUMNS.stop] == "›*"
+
+
+def test_a_pinned_order_has_a_sign_at_every_width_that_shows_the_role() -> None:
+    for width in (16, 24, 46, 60, 100):
+        assert ("#u" in line(make_row("x", pinned=True), width).text) == (" u" in line(make_row("x"), width).text)
+
+
+def test_what_a_filter_found_is_underlined_by_graphemes() -> None:
+    row = make_row("cafe\u0301 x")
+    for whole in (False, True):
+        strip = render_row(
+            row, 60, cursor=whole, carried=False, max_tokens=9, palette=COLOURED, hits=frozenset((0, 3, 6))
+        )
+        assert exact(strip, 60)
+        assert [segment.text for segment in strip if segment.style and segment.style.underline] == [
+            "c", "e\u0301", "x",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_names_with_hits_and_leftovers_have_their_width(text: str) -> None:
+    for width in range(1, 90, 7):
+        strip = render_row(
+            make_row("key", name=text), width, cursor=False, carried=False, max_tokens=9, palette=PLAIN,
+            hits=range(0, 30, 3),
+        )  # fmt: skip
+        assert exact(strip, width)
+        assert exact(render_leftover(Leftover(text, "order"), width, cursor=False, palette=PLAIN), width)
 
 
 @pytest.mark.parametrize(("width", "shown"), [(46, "usr"), (34, "usr"), (30, " u"), (24, " u"), (16, " u")])
