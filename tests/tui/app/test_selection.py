@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from textual.geometry import Offset
 
 from tests.stories import custom_block
@@ -194,8 +196,6 @@ async def test_marks_stay_with_their_blocks_when_another_program_writes(editor: 
             custom_block("cb-newaaa", "x", role="system", name="New", order=1),
             config["customBlocks"][1],
         ]
-        import json
-
         ed.file().write_text(json.dumps(config), "utf-8")
         await ed.until(lambda: "cb-newaaa" in keys_of(ed))
         await ed.until(lambda: ed.blocks.marked == {"cb-counta"} and ed.shows("1 marked"))
