@@ -39,6 +39,16 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(given) if given else Path(platformdirs.user_config_dir(APP, appauthor=False))
 
 
+def write_config(file: Path, data: bytes, *, expected: bytes | None) -> None:
+    """Replace a file of the config folder, whole or not at all; `expected` is what it held, None for a new one.
+
+    Raises `Conflict` when another program has changed it, `StonehandError` when it can't be written.
+    """
+    from engine.disk import write_atomic  # not needed to start
+
+    write_atomic(file, data, expected=expected)
+
+
 def find_data(given: Path | None, environ: Mapping[str, str] = os.environ, here: Path | None = None) -> Path:
     """The data folder: the one given, else `STONEHAND_DATA`, else here, else the user's own.
 

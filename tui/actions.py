@@ -6,11 +6,16 @@ control with a letter, function keys. Every action is in the command palette as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import string
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui.language import find, t
+
+if TYPE_CHECKING:
+    from tui.keymap import Keymap
 
 Place = Literal["app", "desk", "list", "prompt", "compare", "passage"]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
@@ -99,7 +104,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("external", ("ctrl+e", "f4"), "desk", priority=True),
     Action("reference", ("f3",), "desk", priority=True),
     Action("resolve", ("exclamation_mark",), "list"),
-    Action("save", ("ctrl+s",), "desk", priority=True),
+    Action("save", ("ctrl+s", "f8"), "desk", priority=True),
     # the compiled prompt
     Action("search", ("slash",), "prompt"),
     Action("next-match", ("n",), "prompt", together=("previous-match",)),
@@ -128,7 +133,7 @@ ACTIONS: tuple[Action, ...] = (
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),
-    Action("keep", ("ctrl+s",), "passage", priority=True),
+    Action("keep", ("ctrl+s", "f8"), "passage", priority=True),
     Action("discard", ("ctrl+d",), "passage"),
     Action("provider", ("ctrl+o",), "passage", priority=True),
     # anywhere
@@ -140,127 +145,33 @@ ACTIONS: tuple[Action, ...] = (
     Action("quit", ("ctrl+q",), "app", priority=True),
 )
 
-_UNDELIVERABLE = {
-    "ctrl+h": "arrives as backspace",
-    "ctrl+i": "arrives as tab",
-    "ctrl+m": "arrives as enter",
-    "ctrl+left_square_bracket": "arrives as escape",
-    "alt+enter": "arrives as enter",
-    "ctrl+enter": "arrives as enter in most terminals",
-    "shift+enter": "arrives as enter in most terminals",
-}
-
-
-_OF_WIDGETS = (
-    "up",
-    "down",
-    "left",
-    "right",
-    "home",
-    "end",
-    "pageup",
-    "pagedown",
-    "enter",
-    "tab",
-    "shift+tab",
-    "shift+up",
-    "shift+down",
-)
-"""Keys that lists and texts take for themselves before any action sees them."""
-
-
-class Keymap:
-    """The keys in force: the defaults, with those a user chose instead.
-
-    `chosen` maps action ids to texts like "ctrl+n" or "k,J". `problems` holds one line for each choice that was not
-    taken or will not work.
-    """
-
-    def __init__(self, chosen: Mapping[str, object] | None = None) -> None:
-        self.problems: list[str] = []
-        self._keys = {action.id: action.keys for action in ACTIONS}
-        wanted = {}
-        for name, value in (chosen or {}).items():
-            action = next((action for action in ACTIONS if action.id == name), None)
-            keys = _split(value)
-            if action is None:
-                self.problems.append(f"keys: there is no action {name!r}")
-            elif not keys:
-                self.problems.append(f'keys: {name} needs a text like "ctrl+n" or "k,J"')
-            else:
-                wanted[action] = keys
-        # Together, not one after the other, so that two actions can change places.
-        self._keys |= {action.id: keys for action, keys in wanted.items()}
-        for action, keys in wanted.items():
-            usable = tuple(key for key in keys if self._usable(action, key))
-            self._keys[action.id] = usable or tuple(key for key in action.keys if self._holder(key, action) is None)
-
-    def keys(self, action: Action) -> tuple[str, ...]:
-        """The keys of an action, the first being the one to show; none when others took them all."""
-        return self._keys[action.id]
-
-    def shown(self, action: Action) -> str:
-        """The key to show for an action; empty when it has none."""
-        return next(map(key_name, self._keys[action.id]), "")
-
-    def overrides(self) -> dict[str, str]:
-        """Action id to keys, for those that differ from the defaults, as `App.set_keymap` takes them."""
-        return {
-            action.id: ",".join(self._keys[action.id]) for action in ACTIONS if self._keys[action.id] != action.keys
-        }
-
-    def _usable(self, action: Action, key: str) -> bool:
-        if key in _UNDELIVERABLE:
-            self.problems.append(f"keys: {key} for {action.id} {_UNDELIVERABLE[key]}")
-            return True
-        clash = self._holder(key, action)
-        if key in _OF_WIDGETS and not action.priority:
-            self.problems.append(f"keys: {key} for {action.id} is a key of the lists; it was left out")
-        elif clash is not None:
-            self.problems.append(f"keys: {key} for {action.id} is already the key of {clash.id}; it was left out")
-        else:
-            return True
-        return False
-
-    def _holder(self, key: str, wanting: Action) -> Action | None:
-        for action in ACTIONS:
-            if action is not wanting and key in self._keys[action.id] and _meet(action.place, wanting.place):
-                return action
-        return None
-
-
-def _split(value: object) -> tuple[str, ...]:
-    """The keys of a choice, under the names Textual has for them; none when it is no text."""
-    if not isinstance(value, str):
-        return ()
-    return tuple(dict.fromkeys(_CHARACTERS.get(key.strip(), key.strip()) for key in value.split(",") if key.strip()))
-
-
-def _meet(one: Place, other: Place) -> bool:
-    """Whether the same key press could mean either."""
-    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"compare", "app"}, {"passage", "app"})
-    return any({one, other} <= places for places in together)
-
 
 def actions_in(*places: Place) -> Iterable[Action]:
     """The actions of some places, in the order of the registry."""
     return (action for action in ACTIONS if action.place in places)
 
 
-_CHARACTERS = {
-    "/": "slash",
-    "?": "question_mark",
-    "!": "exclamation_mark",
-    "[": "left_square_bracket",
-    "]": "right_square_bracket",
-    "*": "asterisk",
+_RENAMED = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+CHARACTERS = {
+    character: _RENAMED.get(name, name)
+    for character in string.punctuation
+    for name in [unicodedata.name(character).lower().replace(" ", "_").replace("-", "_")]
 }
 """What a user may write for a key, and what Textual calls it."""
-_KEY_NAMES = {name: character for character, name in _CHARACTERS.items()} | {
+_KEY_NAMES = {name: character for character, name in CHARACTERS.items()} | {
     "delete": "del",
     "escape": "esc",
     "down": "↓",
     "up": "↑",
+    "left": "←",
+    "right": "→",
 }
 
 

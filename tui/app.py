@@ -6,27 +6,30 @@ import asyncio
 import io
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App, SystemCommand
+from textual.command import CommandPalette
 from textual.screen import Screen
 
 from engine.errors import StonehandError
-from engine.library import config_folder
-from tui.actions import ACTIONS, Action, Keymap, key_name
+from tui import language
+from tui.actions import ACTIONS, Action, Place, key_name
 from tui.bindings import bindings_for
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
-from tui.language import t
+from tui.keymap import Keymap, load_keymap
+from tui.language import LANGUAGES, LazyText, of_locale, t
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
 from tui.screens.base import WorkingScreen
 from tui.screens.desk import DeskScreen
 from tui.script_preview import PREVIEW_PAUSE
-from tui.terminal import DARK_THEME, TerminalProfile
+from tui.settings import Settings, read_settings, save_setting, variable
+from tui.terminal import DARK_THEME, TerminalProfile, own_theme
 from tui.terminal import profile as terminal_profile
 from tui.themes import ThemedApp
 
@@ -49,15 +52,27 @@ class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePa
         workspace: Workspace | Callable[[], Workspace],
         profile: TerminalProfile | None = None,
         keymap: Keymap | None = None,
+        settings: Settings | None = None,
     ) -> None:
         super().__init__()
         self._workspace = None if callable(workspace) else workspace
         self._open_workspace = workspace if callable(workspace) else None
         self.profile = profile
         self.keys = keymap or Keymap()
+        self.settings = settings or Settings()
+        self.problems: list[str | LazyText] = [*self.settings.problems, *self.keys.problems]
+        """What of the user's settings and keys is ignored, a line each."""
         self.animation_level = "none"
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        self.choose_theme(DARK_THEME if profile is None else profile.theme)
+        theme = DARK_THEME
+        if profile is not None:
+            self.diff_display = self.diff_display and profile.diff
+            theme = profile.theme
+        if theme not in self.available_themes:
+            names = ", ".join(sorted(self.available_themes))
+            self.problems.append(LazyText("settings.no-theme", theme=theme, names=names))
+            theme = DARK_THEME if profile is None else own_theme(os.environ, profile.colors)
+        self.choose_theme(theme)
 
     def on_load(self) -> None:
         self._running_loop = asyncio.get_running_loop()
@@ -66,8 +81,18 @@ class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePa
         self.set_keymap(self.keys.overrides())
         pause = PREVIEW_PAUSE if self.profile is None else self.profile.preview_delay
         self.push_screen(DeskScreen(preview_pause=pause))
-        for problem in self.keys.problems:
-            self.notify(problem, severity="warning", markup=False)
+        self._tell_problems()
+
+    def _tell_problems(self) -> None:
+        """One notice, however many there are: the help lists them all."""
+        if self.problems:
+            more = len(self.problems) - 1
+            first = str(self.problems[0])
+            text = t("settings.more", problem=first, count=more, key=self._key_of("keys")) if more else first
+            self.notify(text, title=t("settings.problems"), severity="warning", timeout=15, markup=False)
+
+    def _key_of(self, action_id: str) -> str:
+        return next(self.keys.shown(action) for action in ACTIONS if action.id == action_id)
 
     def on_ready(self) -> None:
         desk = self.desk
@@ -168,13 +193,68 @@ class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePa
             if action.place in ("app", *getattr(screen, "places", ())):
                 keys = ", ".join(key_name(key) for key in self.keys.keys(action))
                 yield SystemCommand(action.title, f"{keys}  {action.help}".strip(), self._runner(runner, action))
-        yield SystemCommand("Change theme", "The colours of everything", self.action_change_theme)
+        yield SystemCommand(t("app.theme"), t("app.theme-help"), self.action_change_theme)
+        yield SystemCommand(t("app.language"), t("app.language-help"), self.action_change_language)
 
     def _runner(self, node: Screen[object] | App[int], action: Action) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
             await node.run_action(action.method)
 
         return run
+
+    def action_command_palette(self) -> None:
+        if self.use_command_palette and not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=t("app.palette"), id="--command-palette"))
+
+    # -- settings that can be changed while it runs
+
+    def action_change_theme(self) -> None:
+        """Choose the colours, and keep the choice."""
+        names = sorted(self.available_themes)
+        self._choose(t("app.theme"), names, names, self.theme, self.keep_theme)
+
+    def action_change_language(self) -> None:
+        """Choose the language, and keep the choice."""
+        self._choose(t("app.language"), [*LANGUAGES], [*LANGUAGES.values()], language.in_use(), self.keep_language)
+
+    def _choose(
+        self, title: str, names: Sequence[str], labels: Sequence[str], now: str, choose: Callable[[str], None]
+    ) -> None:
+        from tui.screens.pick import PickDialog
+
+        def done(name: str | None) -> None:
+            if name is not None:
+                choose(name)
+
+        self.push_screen(PickDialog(title, names, labels, now=now), done)
+
+    def keep_theme(self, theme: str) -> None:
+        """Draw everything in a theme, from now on and the next time."""
+        self.choose_theme(theme)
+        self._keep("theme", theme)
+
+    def keep_language(self, code: str) -> None:
+        """Say everything in a language, from now on and the next time."""
+        language.use(code)
+        for screen in self.screen_stack:
+            if isinstance(screen, WorkingScreen):
+                screen.say_again()
+        self._keep("language", code)
+
+    def _keep(self, name: str, value: str) -> None:
+        """Write a setting into the user's file."""
+        file = self.settings.file
+        if file is None:
+            return
+        try:
+            kept = save_setting(file, name, value)
+        except StonehandError as error:
+            self.report(StonehandError(t("settings.not-kept", problem=error)))
+            return
+        if not kept:
+            self.notify(t("settings.comments", file=file), severity="warning", markup=False)
+        elif os.environ.get(variable(name)):
+            self.notify(t("settings.overridden", variable=variable(name)), severity="warning", markup=False)
 
     def action_keys(self) -> None:
         """Show the help of the screen in front, or close it."""
@@ -183,7 +263,8 @@ class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePa
         if isinstance(self.screen, HelpScreen):
             self.screen.dismiss(None)
         else:
-            self.push_screen(HelpScreen(getattr(self.screen, "places", ("app",)), self.keys))
+            places: tuple[Place, ...] = getattr(self.screen, "places", ("app",))
+            self.push_screen(HelpScreen(places, self.keys, tuple(map(str, self.problems))))
 
     def _fatal_error(self) -> None:
         # Textual would fill the terminal with a traceback; `run_editor` has the command line tell of it in one line.
@@ -195,25 +276,14 @@ class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePa
         self.notify(message, severity="error", timeout=8, markup=False)
 
 
-def load_keymap(folder: Path | None = None) -> Keymap:
-    """The user's keys: `keys.toml` in the config folder, lines of `action-id = "key,key"`."""
-    import tomllib
+def run_editor(data: Path, profile: TerminalProfile | None = None, settings: Settings | None = None) -> int:
+    """Open the editor on a data folder; returns the exit code. Raises what made it fail, the terminal restored.
 
-    folder = folder or config_folder()
-    try:
-        chosen = tomllib.loads((folder / "keys.toml").read_text("utf-8"))
-    except FileNotFoundError:
-        return Keymap()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        keymap = Keymap()
-        keymap.problems.append(f"{folder / 'keys.toml'}: {error}")
-        return keymap
-    return Keymap(chosen)
-
-
-def run_editor(data: Path, profile: TerminalProfile | None = None) -> int:
-    """Open the editor on a data folder; returns the exit code. Raises what made it fail, the terminal restored."""
-    profile = profile or terminal_profile(os.environ)
+    `profile` and `settings` are those of the process's environment when they are left out.
+    """
+    settings = settings or read_settings(os.environ)
+    profile = profile or terminal_profile(os.environ, settings.values)
+    language.use(settings.values.language or of_locale(os.environ))
     if isinstance(sys.__stderr__, io.TextIOWrapper):
         # Textual draws on it; a character that the locale's encoding lacks would end all drawing.
         sys.__stderr__.reconfigure(errors="replace")
@@ -229,7 +299,7 @@ def run_editor(data: Path, profile: TerminalProfile | None = None) -> int:
         for workspace in opened:
             workspace.flush()
 
-    app = StonehandApp(open_workspace, profile, load_keymap())
+    app = StonehandApp(open_workspace, profile, load_keymap(), settings)
     try:
         with ended_by_signals(app, flush):
             code = app.run(mouse=profile.mouse)

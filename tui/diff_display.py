@@ -6,7 +6,7 @@ a model of what the terminal shows, compares each frame with it and writes the d
 tenth to a fortieth of the bytes, and a frame that changes nothing costs none.
 
 The frames are private to Textual, so the diff is on for exactly the version it was written for. It is off,
-which is plain Textual, for every other version, with `STONEHAND_DIFF=0`, in inline mode, and after a failure.
+which is plain Textual, for every other version, when it is switched off, in inline mode, and after a failure.
 
 A terminal that takes no output, behind a stalled link, does not stop the app (it stops Textual within a third of a
 second): frames are left out until it does, and then it is sent what the screen looks like by then.
@@ -20,7 +20,6 @@ puts the cursor back in place behind it, so that nothing right of the cluster sh
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +44,8 @@ TEXTUAL_VERSION = "8.2.8"
 
 
 def diff_supported() -> bool:
-    """True unless another Textual is installed or the user has set `STONEHAND_DIFF=0`."""
-    return is_textual(TEXTUAL_VERSION) and os.environ.get("STONEHAND_DIFF", "1") != "0"
+    """True unless another Textual is installed than the one whose frames can be read."""
+    return is_textual(TEXTUAL_VERSION)
 
 
 class Look(NamedTuple):

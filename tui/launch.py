@@ -47,12 +47,14 @@ def open_editor(data: Path | None) -> int:
     found = find_data(data)
     if not has_terminal():
         raise StonehandError("the editor needs a terminal", repair=f"{PROGRAM} -h lists the commands that need none")
+    from tui.settings import read_settings
     from tui.terminal import prepare_environ
 
-    profile = prepare_environ()  # before Textual is imported, which reads its settings then
+    settings = read_settings(os.environ)
+    profile = prepare_environ(chosen=settings.values)  # before Textual is imported, which reads its settings then
     from tui.app import run_editor
 
-    return run_editor(found, profile)
+    return run_editor(found, profile, settings)
 
 
 def has_terminal() -> bool:

@@ -1,15 +1,8 @@
 """What kind of terminal this is and how to treat it. Imports no Textual: it has to run before Textual is imported.
 
 Textual reads its settings from the environment once, when it is imported. `prepare_environ` sets them from the
-profile; a `TEXTUAL_…` variable the user has set stays as it is. The user decides with:
-
-    STONEHAND_FPS            frames a second, 1 to 120 (default 60, over SSH 30)
-    STONEHAND_MOUSE          1 or 0 (default 1, on a Linux console and a dumb terminal 0)
-    STONEHAND_KITTY_KEYS     1 or 0: ask for the Kitty keyboard protocol (default 1, in iTerm2 0)
-    STONEHAND_THEME          the name of a theme
-    STONEHAND_SCREEN_READER  1 or 0: words in place of signs, one pane at a time, a line that says what happens
-    STONEHAND_DIFF           1 or 0: send only what changed (default 1; read by `tui.diff_display`)
-    NO_COLOR                 not empty: no colour at all (no-color.org)
+profile; a `TEXTUAL_…` variable the user has set stays as it is. What the user has set (`tui.settings`) goes before what
+suits the terminal; `NO_COLOR`, when it is not empty, means no colour at all (no-color.org).
 
 The figures behind the defaults are in the spec, terminal, section 2.8.
 """
@@ -20,12 +13,10 @@ import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 
-from engine.errors import WrongInput
+from tui.settings import Values
 
 DARK_THEME, LIGHT_THEME = "stonehand-dark", "stonehand-light"
 ANSI_DARK_THEME, ANSI_LIGHT_THEME = "ansi-dark", "ansi-light"
-
-_MAX_FPS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,8 @@ class TerminalProfile:
 
     `remote`: behind a network link. `colors`: how many it can show (0, 8, 16, 256 or 2**24). `fps`: paints a second
     at most. `theme`: the theme to begin with. `stream_rate`: updates a second while text streams in. `preview_delay`:
-    seconds without typing before a preview is made. `screen_reader`: a screen reader speaks what is on the screen.
+    seconds without typing before a preview is made. `diff`: send only what changed. `screen_reader`: a screen reader
+    speaks what is on the screen.
     """
 
     remote: bool
@@ -46,14 +38,13 @@ class TerminalProfile:
     theme: str
     stream_rate: int
     preview_delay: float
+    diff: bool = True
     screen_reader: bool = False
 
 
-def profile(environ: Mapping[str, str]) -> TerminalProfile:
-    """The profile of the terminal that `environ` describes.
-
-    Raises WrongInput when a STONEHAND_ variable holds no acceptable value.
-    """
+def profile(environ: Mapping[str, str], chosen: Values | None = None) -> TerminalProfile:
+    """The profile of the terminal that `environ` describes, with what the user has `chosen`."""
+    chosen = chosen or Values()
     term = environ.get("TERM", "")
     remote = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "MOSH_CONNECTION"))
     colors = _colors(environ)
@@ -62,25 +53,26 @@ def profile(environ: Mapping[str, str]) -> TerminalProfile:
         remote=remote,
         multiplexer=_multiplexer(environ),
         colors=colors,
-        fps=_number(environ, "STONEHAND_FPS", 30 if remote else 60, _MAX_FPS),
-        mouse=_switch(environ, "STONEHAND_MOUSE", term not in ("linux", "dumb")),
+        fps=chosen.fps or (30 if remote else 60),
+        mouse=term not in ("linux", "dumb") if chosen.mouse is None else chosen.mouse,
         # With every key reported, iTerm2 can fail on the input of an input method.
-        kitty_keys=_switch(environ, "STONEHAND_KITTY_KEYS", not iterm),
-        theme=environ.get("STONEHAND_THEME") or environ.get("TEXTUAL_THEME") or _theme(environ, colors),
+        kitty_keys=not iterm if chosen.kitty_keys is None else chosen.kitty_keys,
+        theme=chosen.theme or environ.get("TEXTUAL_THEME") or own_theme(environ, colors),
         stream_rate=4 if remote else 10,
         preview_delay=0.6 if remote else 0.25,
-        screen_reader=_switch(environ, "STONEHAND_SCREEN_READER", False),
+        diff=chosen.diff is not False,
+        screen_reader=chosen.screen_reader is True,
     )
 
 
-def prepare_environ(environ: MutableMapping[str, str] | None = None) -> TerminalProfile:
+def prepare_environ(environ: MutableMapping[str, str] | None = None, chosen: Values | None = None) -> TerminalProfile:
     """Set Textual's settings in `environ` (the process's own by default) and return the profile they follow from.
 
-    Has to be called before anything of Textual is imported. Raises WrongInput as `profile` does.
+    Has to be called before anything of Textual is imported.
     """
     if environ is None:
         environ = os.environ
-    found = profile(environ)
+    found = profile(environ, chosen)
     settings = {
         "TEXTUAL_FPS": str(found.fps),
         "TEXTUAL_ANIMATIONS": "none",
@@ -127,7 +119,7 @@ def _colors(environ: Mapping[str, str]) -> int:
     return 8 if term.startswith("vt") else 16
 
 
-def _theme(environ: Mapping[str, str], colors: int) -> str:
+def own_theme(environ: Mapping[str, str], colors: int) -> str:
     """The theme for a terminal: one made of 24-bit colours says nothing on 16, and NO_COLOR only turns one grey."""
     dark, light = (ANSI_DARK_THEME, ANSI_LIGHT_THEME) if colors <= 16 else (DARK_THEME, LIGHT_THEME)
     return light if _light_background(environ) else dark
@@ -136,19 +128,3 @@ def _theme(environ: Mapping[str, str], colors: int) -> str:
 def _light_background(environ: Mapping[str, str]) -> bool:
     """Whether the terminal says that it has a light background: COLORFGBG is `text;background`, two ANSI colours."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
-
-
-def _switch(environ: Mapping[str, str], name: str, default: bool) -> bool:
-    value = environ.get(name, "")
-    if value not in ("", "0", "1"):
-        raise WrongInput(f"{name} is {value!r}", repair="set it to 1 or 0")
-    return default if not value else value == "1"
-
-
-def _number(environ: Mapping[str, str], name: str, default: int, maximum: int) -> int:
-    value = environ.get(name, "")
-    if not value:
-        return default
-    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= maximum):
-        raise WrongInput(f"{name} is {value!r}", repair=f"set it to a whole number from 1 to {maximum}")
-    return int(value)

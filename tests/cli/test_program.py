@@ -22,7 +22,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders the editor was opened on, which is not really started."""
     folders: list[Path] = []
 
-    def run_editor(data: Path, profile: object) -> int:
+    def run_editor(data: Path, profile: object, settings: object) -> int:
         folders.append(data)
         return 7
 

@@ -12,8 +12,9 @@ import pytest
 from engine.workspace import Workspace
 from tests.stories import custom_block, make_story
 from tests.tui.editor import Editor
-from tui.actions import Keymap
 from tui.app import StonehandApp
+from tui.keymap import Keymap
+from tui.settings import Settings
 from tui.terminal import TerminalProfile
 
 SCRIPT = "const n = ctx.proseFragments.length\nreturn `Sections so far: ${n}`"
@@ -74,10 +75,11 @@ def editor(data: Path, workspaces: Callable[..., Workspace], monkeypatch: pytest
         watch: bool = False,
         keymap: Keymap | None = None,
         profile: TerminalProfile | None = None,
+        settings: Settings | None = None,
         ready: bool = True,
     ) -> AsyncIterator[Editor]:
         workspace = workspaces(folder or data, watch=watch)
-        app = StonehandApp(workspace, profile, keymap)
+        app = StonehandApp(workspace, profile, keymap, settings)
         async with app.run_test(size=size, notifications=True) as pilot:
             driven = Editor(app, pilot, workspace)
             if ready:

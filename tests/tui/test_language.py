@@ -71,10 +71,10 @@ def test_languages_have_the_same_texts_with_the_same_fields(code: str, area: str
 
 
 def test_every_text_asked_for_is_there_and_every_one_there_is_asked_for() -> None:
-    asked, begun = _keys_in_code()
+    asked, mentioned, begun = _keys_in_code()
     there = {f"{area}.{key.removesuffix('.one')}" for area in AREAS for key in catalogue(ENGLISH, area)}
     assert asked - there == set()
-    assert {key for key in there - asked if not key.startswith(tuple(begun))} == set()
+    assert {key for key in there - mentioned if not key.startswith(tuple(begun))} == set()
 
 
 def test_every_action_has_its_texts_and_the_texts_have_their_actions() -> None:
@@ -89,21 +89,20 @@ def _fields(text: str) -> set[str | None]:
     return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
 
 
-def _keys_in_code() -> tuple[set[str], set[str]]:
-    """The keys that `t` or `find` is called with, and the beginnings of those that are put together in an f-string."""
-    keys, begun = set(), {"\0"}
+def _keys_in_code() -> tuple[set[str], set[str], set[str]]:
+    """Keys in calls of `t`, `find` and `LazyText`; all that may be a key; the beginnings of those put together."""
+    keys, mentioned, begun = set[str](), set[str](), {"\0"}
     for file in TUI.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("t", "find")
-                and node.args
-            ):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                mentioned.add(node.value)
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            if node.func.id in ("t", "find", "LazyText"):
                 for value in ast.walk(node.args[0]):
                     if isinstance(value, ast.JoinedStr) and isinstance(value.values[0], ast.Constant):
                         begun.add(str(value.values[0].value))
                         break
                     if isinstance(value, ast.Constant) and isinstance(value.value, str):
                         keys.add(value.value)
-    return keys, begun
+    return keys, mentioned, begun

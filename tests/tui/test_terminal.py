@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from engine.errors import WrongInput
+from tui.settings import Values
 from tui.terminal import prepare_environ, profile
 
 TRUECOLOR = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -61,31 +61,19 @@ def test_special_terminals() -> None:
 
 
 def test_the_user_decides() -> None:
-    found = profile(
-        {
-            "TERM": "linux", "LC_TERMINAL": "iTerm2", "NO_COLOR": "1", "STONEHAND_FPS": "15",
-            "STONEHAND_MOUSE": "1", "STONEHAND_KITTY_KEYS": "1", "STONEHAND_THEME": "nord",
-        }
-    )  # fmt: skip
+    environ = {"TERM": "linux", "LC_TERMINAL": "iTerm2", "NO_COLOR": "1"}
+    chosen = Values(fps=15, mouse=True, kitty_keys=True, theme="nord", diff=False, screen_reader=True)
+    found = profile(environ, chosen)
     assert (found.fps, found.mouse, found.kitty_keys, found.theme) == (15, True, True, "nord")
-    assert profile({**TRUECOLOR, "STONEHAND_FPS": "", "STONEHAND_MOUSE": ""}) == profile(TRUECOLOR)
     assert profile({**TRUECOLOR, "TEXTUAL_THEME": "gruvbox"}).theme == "gruvbox"
-    assert profile({**TRUECOLOR, "STONEHAND_SCREEN_READER": "1"}).screen_reader
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("STONEHAND_FPS", "fast"), ("STONEHAND_FPS", "0"), ("STONEHAND_FPS", "121"), ("STONEHAND_FPS", "٣"),
-     ("STONEHAND_MOUSE", "yes"), ("STONEHAND_KITTY_KEYS", "off"), ("STONEHAND_SCREEN_READER", "yes")],
-)  # fmt: skip
-def test_a_wrong_value_is_told(name: str, value: str) -> None:
-    with pytest.raises(WrongInput, match=f"{name} is '{value}' — set it to"):
-        profile({**TRUECOLOR, name: value})
+    assert (found.diff, found.screen_reader) == (False, True)
+    assert (profile(environ).diff, profile(environ).screen_reader) == (True, False)
+    assert not profile(TRUECOLOR, Values(mouse=False)).mouse
 
 
 def test_prepare_environ() -> None:
-    environ = {**TRUECOLOR, "SSH_TTY": "/dev/pts/1", "STONEHAND_KITTY_KEYS": "0", "NO_COLOR": "1"}
-    prepare_environ(environ)
+    environ = {**TRUECOLOR, "SSH_TTY": "/dev/pts/1", "NO_COLOR": "1"}
+    prepare_environ(environ, Values(kitty_keys=False))
     assert environ["TEXTUAL_FPS"] == "30"
     assert environ["TEXTUAL_ANIMATIONS"] == "none"
     assert environ["TEXTUAL_SMOOTH_SCROLL"] == "0"
@@ -111,7 +99,8 @@ def test_a_dumb_terminal_gets_few_colours() -> None:
 
 def test_imports_no_textual_and_textual_obeys() -> None:
     code = (
-        "import sys; from tui.terminal import prepare_environ; prepare_environ();"
+        "import os, sys; from tui.settings import read_settings; from tui.terminal import prepare_environ;"
+        "prepare_environ(chosen=read_settings(os.environ).values);"
         "assert not any(name.split('.')[0] in ('textual', 'rich') for name in sys.modules);"
         "from textual import constants; print(constants.MAX_FPS, constants.DISABLE_KITTY_KEY, constants.SMOOTH_SCROLL)"
     )

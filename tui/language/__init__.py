@@ -24,13 +24,13 @@ _FOLDER = Path(__file__).parent
 _in_use = ENGLISH
 
 
-def t(key: str, **values: object) -> str:
+def t(key: str, /, **values: object) -> str:
     """The text of `key`, "area.name", with `values` in its fields; the key itself when no catalogue has it."""
     text = find(key, **values)
     return key if text is None else text
 
 
-def find(key: str, **values: object) -> str | None:
+def find(key: str, /, **values: object) -> str | None:
     """As `t`, for a text that not everything has; None when no catalogue has it."""
     area, _, name = key.partition(".")
     names = (f"{name}.one", name) if values.get("count") == 1 else (name,)
@@ -40,6 +40,20 @@ def find(key: str, **values: object) -> str | None:
             if wanted in texts:
                 return texts[wanted].format_map(values) if values else texts[wanted]
     return None
+
+
+class LazyText:
+    """A text to be said later, in the language that is in use then: `str` of it is `t(key, **values)`."""
+
+    def __init__(self, key: str, /, **values: object) -> None:
+        self.key = key
+        self.values = values
+
+    def __str__(self) -> str:
+        return t(self.key, **self.values)
+
+    def __repr__(self) -> str:
+        return f"LazyText({self.key!r}, {self.values!r})"
 
 
 def use(language: str) -> None:

@@ -64,6 +64,9 @@ class WorkingScreen(Screen[ScreenResultType]):
         """Show a message for a few seconds in place of the keys."""
         self.query_one(KeyBar).say(text, warning=warning)
 
+    def say_again(self) -> None:
+        """Say what stands on the screen anew: the language is another."""
+
     def report(self, error: BaseException) -> None:
         """Show a failure, for longer."""
         self.stonehand.report(error)

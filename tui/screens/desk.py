@@ -316,6 +316,15 @@ class DeskScreen(LeftoverActions, CompareActions):
         shown = bar_keys(keys, "desk", "app") if typing else bar_keys(keys, "list")
         self.query_one("#keys", KeyBar).show(shown)
 
+    def say_again(self) -> None:
+        self.query_one("#agents", AgentList).border_title = t("desk.agents")
+        self.query_one("#agents").refresh()
+        self.query_one("#filter", Input).placeholder = t("desk.filter")
+        self.inspector.say_again()
+        self.blocks.refresh()
+        self.show_state()
+        self._show_keys()
+
     # -- the text
 
     def collect(self) -> None:

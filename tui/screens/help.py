@@ -1,22 +1,37 @@
-"""Help, made from the action registry and the keys in force."""
+"""Help, made from the action registry, the bindings of the widgets and the keys in force."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
+from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, TextArea
 
-from tui.actions import ACTIONS, PLACES, Keymap, Place, key_name, place_name
-from tui.language import t
+from tui.actions import ACTIONS, PLACES, Place, actions_in, key_name, place_name
+from tui.keymap import Keymap, undeliverable
+from tui.language import find, t
+from tui.widgets.agent_list import AgentList
+from tui.widgets.block_list import BlockList
 from tui.widgets.cells import fit
+from tui.widgets.choice_bar import ChoiceBar
+from tui.widgets.line_input import LineInput
+from tui.widgets.reading_view import ReadingView
 from tui.widgets.stream_view import StreamView
+from tui.widgets.text_editor import TextEditor
 from tui.widgets.text_view import wrap_rows
 
-_KEYS = 17
+_KEYS = 18
 """Cells of the column of keys."""
+_MARGIN = 8
+"""Cells of a narrow terminal that are not the text's: frame, padding, scroll bar."""
 
 _MEMBERS = (
     "story", "proseFragments", "stickyGuidelines", "stickyKnowledge", "stickyCharacters", "guidelineCatalog",
@@ -25,38 +40,105 @@ _MEMBERS = (
 _METHODS = ("getFragment(id)", "getFragments(type)", "getFragmentByTag(tag)", "getFragmentsByTag(tag)")
 """What scripts find in `ctx`, and what they have to await."""
 
+_WIDGETS: tuple[tuple[str, tuple[type[DOMNode], ...]], ...] = (
+    ("list", (BlockList, AgentList)),
+    ("text", (TextArea, TextEditor)),
+    ("line", (Input,)),
+    ("reading", (ReadingView,)),
+    ("choice", (ChoiceBar,)),
+    ("options", (OptionList,)),
+)
+"""Kinds of widgets, and the classes whose bindings are their keys."""
+
+
+class Entry(NamedTuple):
+    """Something to read, with the keys it is about, if any."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+
+
+class Section(NamedTuple):
+    """Entries under a heading, if it has one."""
+
+    heading: str
+    entries: list[Entry]
+
 
 class HelpScreen(ModalScreen[None]):
-    """The keys of the screen that was in front, then all others."""
+    """The keys of the screen that was in front, then all others; before them what of the settings is ignored."""
 
     places: tuple[Place, ...] = ("app",)
-    BINDINGS = [("escape,q,question_mark", "leave", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,question_mark", "leave", "Close"),
+        ("slash", "filter", "Filter"),
+    ]
 
-    def __init__(self, first: Sequence[Place], keymap: Keymap) -> None:
+    def __init__(self, first: Sequence[Place], keymap: Keymap, problems: Sequence[str] = ()) -> None:
         super().__init__()
-        self._first, self._keymap = tuple(first), keymap
+        self._first, self._keymap, self._problems = tuple(first), keymap, problems
 
     def compose(self) -> ComposeResult:
-        text = help_text(self._first, self._keymap, max(30, min(90, self.app.size.width - 8)))
-        view = StreamView(text, follow=False, id="help", classes="dialog wide")
-        view.border_title = t("help.title")
-        view.border_subtitle = t("dialog.close")
-        yield view
+        with Vertical(id="help", classes="dialog wide") as dialog:
+            dialog.border_title = t("help.title")
+            dialog.border_subtitle = t("help.hint")
+            yield LineInput(placeholder=t("help.filter"), id="wanted")
+            yield StreamView(self._text(""), follow=False)
 
     def on_mount(self) -> None:
+        self.query_one("#wanted").display = False
         self.query_one(StreamView).focus()
 
+    @on(Input.Changed)
+    def _changed(self, message: Input.Changed) -> None:
+        self.query_one(StreamView).show(self._text(message.value))
+
+    @on(Input.Submitted)
+    def action_filter(self) -> None:
+        """Go where the filter is typed, or from there back to what it found."""
+        box = self.query_one("#wanted", Input)
+        back = box.has_focus
+        box.display = bool(box.value) or not back
+        (self.query_one(StreamView) if back else box).focus()
+
     def action_leave(self) -> None:
-        self.dismiss(None)
+        """Clear the filter, or leave."""
+        box = self.query_one("#wanted", Input)
+        if not box.display:
+            self.dismiss(None)
+            return
+        box.value = ""
+        box.display = False
+        self.query_one(StreamView).focus()
+
+    def _text(self, wanted: str) -> str:
+        sections = help_sections(self._first, self._keymap, self._problems)
+        return help_text(sections, max(30, min(90, self.app.size.width - _MARGIN)), wanted)
 
 
-def help_text(first: Iterable[Place], keymap: Keymap, width: int = 90) -> str:
-    """The help as plain text, `width` cells wide: the places in `first`, then the introduction, then the rest."""
+def help_sections(first: Iterable[Place], keymap: Keymap, problems: Sequence[str] = ()) -> list[Section]:
+    """All there is to say: the places in `first`, then the introduction, then the other places and the widgets."""
     first = tuple(first)
-    sections = [_section(place, keymap, width) for place in PLACES if place in first]
-    rest = [_section(place, keymap, width) for place in PLACES if place not in first]
-    paragraphs = ["\n".join(_lines(text, width)) + "\n" for text in _introduction()]
-    return "\n".join([*sections, *paragraphs, *rest]).rstrip()
+    sections = [Section(t("settings.problems"), [Entry(f"! {problem}") for problem in problems])] if problems else []
+    sections += [_place(place, keymap) for place in PLACES if place in first]
+    sections += [Section("", [Entry(paragraph)]) for paragraph in _introduction()]
+    sections += [_place(place, keymap) for place in PLACES if place not in first]
+    # While a text of the main screen is typed into, these mean something else.
+    taken = {key for action in actions_in("desk", "app") if action.priority for key in keymap.keys(action)}
+    for name, classes in _WIDGETS:
+        sections.append(Section(t(f"keys.{name}"), [*_widget(name, classes, taken if name == "text" else set())]))
+    return sections
+
+
+def help_text(sections: Iterable[Section], width: int, wanted: str = "") -> str:
+    """Sections as plain text, `width` cells wide; of the entries only those that contain every word of `wanted`."""
+    words = wanted.casefold().split()
+    parts = []
+    for heading, entries in sections:
+        lines = [line for entry in entries if _matches(entry, words) for line in _lines_of(entry, width)]
+        if lines:
+            parts.append("\n".join([heading, *lines] if heading else lines))
+    return "\n\n".join(parts) or t("list.no-match", text=wanted)
 
 
 def _introduction() -> tuple[str, ...]:
@@ -69,20 +151,43 @@ def _introduction() -> tuple[str, ...]:
     )
 
 
-def _section(place: Place, keymap: Keymap, width: int) -> str:
-    lines = [place_name(place)]
+def _place(place: Place, keymap: Keymap) -> Section:
+    entries = []
     for action in ACTIONS:
         if action.place == place:
-            keys = "  ".join(key_name(key) for key in keymap.keys(action))
             more = action.help
             text = t("help.more", title=action.title, more=more) if more else action.title
-            lines += _beside(f"  {keys}", text, width)
-    return "\n".join(lines) + "\n"
+            entries.append(Entry(text, tuple(map(key_name, keymap.keys(action))) or ("–",)))
+    return Section(place_name(place), entries)
 
 
-def _beside(left: str, text: str, width: int) -> list[str]:
-    """`text` on lines beside `left`, or below it where it is wider than its column."""
-    lines = [" " * _KEYS + line for line in _lines(text, width - _KEYS)]
+def _widget(name: str, classes: Iterable[type[DOMNode]], taken: Container[str]) -> Iterator[Entry]:
+    """The keys of a kind of widgets that are not `taken` and are sent everywhere; an entry for each thing they do."""
+    keys_of: dict[str, list[str]] = {}
+    for cls in classes:
+        for binding in Binding.make_bindings(vars(cls)["BINDINGS"]):
+            own = cls.__module__.startswith("tui.")
+            text = find(f"keys.{name}.{binding.action}") or (binding.description if own else "")
+            works = binding.key not in taken and undeliverable(binding.key) is None
+            if text and works and (key := key_name(binding.key)) not in keys_of.setdefault(text, []):
+                keys_of[text].append(key)
+    yield from (Entry(text, tuple(keys)) for text, keys in keys_of.items() if keys)
+    more = find(f"keys.{name}.more")
+    if more is not None:
+        yield Entry(more, ("",))
+
+
+def _matches(entry: Entry, words: Iterable[str]) -> bool:
+    said = f"{' '.join(entry.keys)} {entry.text}".casefold()
+    return all(word in said for word in words)
+
+
+def _lines_of(entry: Entry, width: int) -> list[str]:
+    """The text beside its keys, or below them where they are wider than their column."""
+    if not entry.keys:
+        return _lines(entry.text, width)
+    left = f"  {'  '.join(entry.keys)}"
+    lines = [" " * _KEYS + line for line in _lines(entry.text, width - _KEYS)]
     if cell_len(left) < _KEYS:
         return [fit(left, _KEYS) + lines[0][_KEYS:], *lines[1:]]
     return [left, *lines]

@@ -61,7 +61,7 @@ class PassageScreen(WorkingScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
-        yield Static(t("passage.direction"), classes="label", markup=False)
+        yield Static(t("passage.direction"), id="label", classes="label", markup=False)
         yield TextEditor(id="direction")
         yield Static("", id="status", markup=False)
         yield StreamView(id="passage")
@@ -173,6 +173,12 @@ class PassageScreen(WorkingScreen[None]):
                 parts.append(t("passage.undecided"))
             text = " · ".join(parts)
         self.query_one("#status", Static).update(Content(text))
+
+    def say_again(self) -> None:
+        self.query_one("#label", Static).update(Content(t("passage.direction")))
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
+        self._stated = ("", 0)
+        self._show_status()
 
     def action_stop(self) -> None:
         """End the stream; the text so far can be kept."""

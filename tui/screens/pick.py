@@ -23,8 +23,10 @@ class PickDialog(ModalScreen[str | None]):
     places: tuple[Place, ...] = ("app",)
     BINDINGS = [("escape", "leave", "Leave")]
 
-    def __init__(self, title: str, names: Sequence[str], labels: Sequence[str] | None = None) -> None:
+    def __init__(self, title: str, names: Sequence[str], labels: Sequence[str] | None = None, *, now: str = "") -> None:
+        """`now` is the name that the cursor begins on."""
         super().__init__()
+        self._now = now
         self._title, self._names = title, names
         self._labels = names if labels is None else labels
 
@@ -33,6 +35,10 @@ class PickDialog(ModalScreen[str | None]):
             dialog.border_title = Content(visible(self._title))
             dialog.border_subtitle = t("dialog.choose")
             yield OptionList(*(Option(Content(visible(name))) for name in self._labels))
+
+    def on_mount(self) -> None:
+        if self._now in self._names:
+            self.query_one(OptionList).highlighted = self._names.index(self._now)
 
     @on(OptionList.OptionSelected)
     def _selected(self, message: OptionList.OptionSelected) -> None:

@@ -61,17 +61,27 @@ class PromptScreen(WorkingScreen[None]):
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
         self.view.focus()
-        agent = self.workspace.agent(session.agent).display_name.lower()
+        self._show_top(prompt)
+        if prompt.warnings:
+            first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1
+            self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
+
+    def _show_top(self, prompt: Prompt) -> None:
+        agent = self.workspace.agent(self._session.agent).display_name.lower()
         system, user, total = map(short_count, (prompt.tokens.system, prompt.tokens.user, prompt.tokens.total))
         blocks = t("prompt.blocks", count=len(prompt.blocks))
         tokens_of_roles = t("prompt.tokens", system=system, user=user, total=total)
         counts = (f"{blocks}   {tokens_of_roles}", t("prompt.total", total=total))
         self.query_one("#top", TopBar).show(
-            t("prompt.title"), session.branch, *(f"{agent} · {count}" for count in counts)
+            t("prompt.title"), self._session.branch, *(f"{agent} · {count}" for count in counts)
         )
-        if prompt.warnings:
-            first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1
-            self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
+
+    def say_again(self) -> None:
+        self.query_one("#search", Input).placeholder = t("prompt.search")
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
+        self.view.refresh()
+        if self._prompt is not None:
+            self._show_top(self._prompt)
 
     def action_search(self) -> None:
         box = self.query_one("#search", Input)

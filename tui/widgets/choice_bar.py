@@ -56,6 +56,11 @@ class ChoiceBar(Widget, can_focus=True):
         self._own = own
         self.set_reactive(ChoiceBar.value, value)
 
+    def name_choices(self, choices: Sequence[tuple[str, str]]) -> None:
+        """Show other words for the values, as in another language."""
+        self._choices = tuple(choices)
+        self.refresh()
+
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
         for value, word in self._choices:

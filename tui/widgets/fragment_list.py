@@ -52,6 +52,10 @@ class FragmentList(Vertical):
         yield LineInput(placeholder=t("inspector.wanted"), select_on_focus=False)
         yield OptionList()
 
+    def say_again(self) -> None:
+        """Say everything in the language that is in use now."""
+        self.query_one(Input).placeholder = t("inspector.wanted")
+
     def focus_filter(self) -> None:
         """Go where a name is typed."""
         self.query_one(Input).focus()

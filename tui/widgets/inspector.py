@@ -53,6 +53,10 @@ class _Parts:
         return [getattr(self, part.name) for part in fields(self)]
 
 
+def _mode_words() -> list[tuple[str, str]]:
+    return [(mode, t(f"inspector.mode.{mode}")) for mode in _MODES]
+
+
 def _make_parts() -> _Parts:
     # Not before the first paint: the editors' modules take longer to load than all others of the screen.
     from tui.widgets.choice_bar import ChoiceBar
@@ -64,7 +68,7 @@ def _make_parts() -> _Parts:
     return _Parts(
         about=Static(id="about", markup=False),
         note=Static(id="note", markup=False),
-        mode=ChoiceBar([(mode, t(f"inspector.mode.{mode}")) for mode in _MODES], _NO_MODE, own=False, id="mode"),
+        mode=ChoiceBar(_mode_words(), _NO_MODE, own=False, id="mode"),
         default_label=Static(classes="label", markup=False),
         default=StreamView(id="default", follow=False),
         hint=Static(id="hint", markup=False),
@@ -148,6 +152,7 @@ class Inspector(Vertical):
         self._shown_default: str | None = None
         self._reference = False
         self._said: dict[Static, str] = {}
+        self._result: tuple[ScriptResult | None, bool] = (None, False)
         self._parts: _Parts | None = None
 
     @property
@@ -200,6 +205,7 @@ class Inspector(Vertical):
     def show_result(self, result: ScriptResult | None, *, running: bool = False) -> None:
         """Show what the script gave; `running` while a newer text is being evaluated."""
         parts = self.parts
+        self._result = (result, running)
         if result is None:
             self._say(parts.preview_label, t("inspector.running", title=t("inspector.preview")))
             if not running:
@@ -219,6 +225,23 @@ class Inspector(Vertical):
         parts.preview.show("\n".join(lines))
         if self.row is not None and self.row.type == "script":
             parts.script.mark_error(result.line if result.error is not None else None)
+
+    def say_again(self) -> None:
+        """Say everything in the language that is in use now."""
+        row, parts = self.row, self._parts
+        if parts is None:
+            return
+        parts.mode.name_choices(_mode_words())
+        parts.fragments.say_again()
+        if row is None:
+            self.border_title = t("inspector.block")
+            return
+        self._describe(row, self._text)
+        if row.type == "script":
+            result, running = self._result
+            self.show_result(result, running=running)
+        if self.editor is not None:
+            self._label_text(row, self.editor)
 
     def show_fragments(self, fragments: Sequence[tuple[str, str, str]]) -> None:
         """The (id, type, name) of the fragments a script can read, or a text can name."""

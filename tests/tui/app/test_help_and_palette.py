@@ -9,7 +9,8 @@ from textual.command import CommandPalette
 
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
-from tui.actions import ACTIONS, Keymap, key_name
+from tui.actions import ACTIONS, key_name
+from tui.keymap import Keymap
 from tui.screens.help import HelpScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
@@ -38,12 +39,40 @@ async def test_help_lists_every_key(editor: Open) -> None:
             for key in action.keys:
                 assert key_name(key) in words, (action.id, key)
         assert text.startswith("Block list")
+        assert "Delete to the start of the word" in words, "the keys of the widgets"
         await ed.press("pagedown", "end")
-        assert ed.shows("Everywhere")
+        assert ed.shows("Dialogs")
         await ed.press("f1")
         assert ed.app.screen is ed.desk
         await ed.press("f1", "escape")
         assert ed.app.screen is ed.desk
+
+
+async def test_help_is_narrowed_down(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("question_mark", "slash")
+        await ed.type("undo ctrl")
+        view = ed.app.screen.query_one(StreamView)
+        assert [line.split() for line in view.text.splitlines() if line] == [
+            ["Block", "list"], ["u", "ctrl+z", "Undo"], ["Texts"], ["ctrl+z", "Undo"],
+        ]  # fmt: skip
+        await ed.press("enter")
+        assert ed.app.focused is view and "Undo" in view.text
+        await ed.press("slash", "ctrl+u")
+        await ed.type("no such thing")
+        assert view.text == "nothing matches “no such thing”"
+        await ed.press("escape")
+        assert ed.app.focused is view and view.text.startswith("Block list")
+        await ed.press("escape")
+        assert ed.app.screen is ed.desk
+
+
+async def test_help_shows_the_keys_in_force(editor: Open) -> None:
+    async with editor(keymap=Keymap({"add": "f9", "find": "f10", "copy": "a", "duplicate": "enter"})) as ed:
+        await ed.press("f1")
+        lines = ed.app.screen.query_one(StreamView).text.splitlines()
+        assert "  f9              Add a block behind this one" in lines
+        assert "  a               Copy the block's text" in lines
 
 
 async def test_help_begins_with_the_screen_in_front(editor: Open) -> None:
@@ -103,7 +132,12 @@ async def test_the_palette_by_keys(editor: Open) -> None:
 async def test_other_keys(editor: Open) -> None:
     keymap = Keymap({"cursor-down": "ctrl+n", "next-match": "ctrl+n", "help": "h", "fly": "z", "add": "p"})
     async with editor(keymap=keymap) as ed:
-        assert len(ed.toasts) == 2 and "fly" in ed.toasts[0] + ed.toasts[1]
+        assert len(ed.toasts) == 1, "one notice, however many problems"
+        assert ed.toasts[0] == "there is no action fly (and 1 more: f1 lists them)"
+        await ed.press("f1")
+        help = ed.app.screen.query_one(StreamView).text
+        assert help.startswith("Settings and keys\n! there is no action fly\n! p is already the key of “Read the")
+        await ed.press("escape")
         await ed.press("ctrl+n")
         assert ed.blocks.key == "tools"
         await ed.press("j")

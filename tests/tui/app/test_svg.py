@@ -11,11 +11,13 @@ from textual.pilot import Pilot
 from engine.workspace import Workspace
 from tests.tui.editor import Editor
 from tui.app import StonehandApp
+from tui.settings import Values
 from tui.terminal import TerminalProfile, profile
 
 
 def terminal(**environ: str) -> TerminalProfile:
-    return profile({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ})
+    chosen = Values(theme=environ.pop("STONEHAND_THEME", None))
+    return profile({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ}, chosen)
 
 
 @pytest.mark.parametrize(

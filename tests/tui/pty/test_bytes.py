@@ -14,6 +14,7 @@ from tests.tui.pty.harness import PtyApp
 DOWN, UP = b"\x1b[B", b"\x1b[A"
 
 APP = """
+    import os
     import sys
     from dataclasses import replace
     from textual.binding import Binding
@@ -51,6 +52,7 @@ APP = """
             self.query_one(BlockList).set_rows([
                 replace(row, enabled=not row.enabled, state="disabled" if row.enabled else "compiled")
                 if row.key == message.key else row for row in rows])
+    Demo.diff_display = os.environ["DIFF"] == "1"
     Demo().run()
 """
 
@@ -59,7 +61,7 @@ APP = """
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> PtyApp:
     script = tmp_path / "demo.py"
     script.write_text(textwrap.dedent(APP))
-    env = {"STONEHAND_DIFF": "1" if request.param == "diff" else "0", "TEXTUAL_ANIMATIONS": "none"}
+    env = {"DIFF": "1" if request.param == "diff" else "0", "TEXTUAL_ANIMATIONS": "none"}
     app = PtyApp([sys.executable, str(script), "1000"], env=env)
     request.addfinalizer(app.close)
     app.wait_for("READY")

@@ -242,18 +242,15 @@ def test_clusters_shift_nothing(cluster: str) -> None:
     assert shown == tail, "what the terminal drew over is sent again"
 
 
-def test_off_for_other_versions_and_by_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_for_other_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert textual.__version__ == diff_display.TEXTUAL_VERSION, "the diff reads private frames: review it, then move on"
     assert diff_supported()
-    monkeypatch.setenv("STONEHAND_DIFF", "0")
-    assert not diff_supported()
-    monkeypatch.delenv("STONEHAND_DIFF")
     monkeypatch.setattr(diff_display, "is_textual", lambda version: False)
     assert not diff_supported()
 
 
 APP = """
-    import sys
+    import os
     from textual.app import App
     from textual.binding import Binding
     from textual.widgets import OptionList, TextArea
@@ -277,6 +274,7 @@ APP = """
                 def update(self, *_): raise ValueError("broken")
             self._terminal = Broken()
             self.screen.refresh()
+    Demo.diff_display = os.environ.get("DIFF") != "0"
     Demo().run()
 """
 
@@ -298,7 +296,7 @@ def test_in_a_real_terminal(script: list[str]) -> None:
     keys = [b"\x1b[B"] * 3 + [b"\t", b"h", b"i", b"\r", b"x"]
     seen: list[tuple[str, int]] = []
     for diff in ("0", "1"):
-        with PtyApp(script, env={"STONEHAND_DIFF": diff}) as app:
+        with PtyApp(script, env={"DIFF": diff}) as app:
             started(app)
             total = sum(app.press(key).size for key in keys)
             seen.append((app.screen(), total))
