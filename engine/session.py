@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.agents.older_layout import old_block_warnings, renamed_block
 from engine.blocks import edits
@@ -35,6 +35,9 @@ from engine.hooks import NO_HOOKS, HookChain
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
 from engine.text import collapse_space, cut, utf16_length
+
+if TYPE_CHECKING:
+    from engine.why import BlockReasons, Explanation
 
 ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -231,6 +234,22 @@ class Session:
             return assemble(loaded.base, config, known)
 
         return compiled
+
+    def explaining(self) -> Callable[[], Explanation]:
+        """Why the prompt, as it stands now, says what it says: to be called on any thread. Raises as `prompt`."""
+        from engine.why import Explanation
+
+        compiled, loaded, config = self.compiling(), self._loaded, self.document.config
+        assert loaded is not None
+        return lambda: Explanation(loaded.base, config, loaded.results, compiled())
+
+    def why_block(self, key: str) -> BlockReasons:
+        """Why a block of the list is as it is. Raises `NotFound`."""
+        from engine.why import block_reasons
+
+        if (base := self.base) is None:
+            raise WrongInput("nothing is loaded yet")
+        return block_reasons(base, self.document.config, self.rows, self.row(key))
 
     # -- edits
 

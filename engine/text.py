@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from engine.provenance import join, strip
+
 # What trim() and \s mean in JavaScript: unlike Python's, it holds U+FEFF and not U+001C-U+001F or U+0085.
 JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TRIM = JS_SPACE.replace("\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B))))
@@ -16,7 +18,7 @@ _SPACE_RUN = re.compile(f"[{JS_SPACE}]+")
 
 def js_trim(text: str) -> str:
     """`text` without leading and trailing JavaScript white space."""
-    return text.strip(_TRIM)
+    return strip(text, _TRIM)
 
 
 def is_blank(text: str) -> bool:
@@ -64,7 +66,7 @@ def join_parts(*parts: str | None) -> str:
 
     Source: spec context-blocks section 2.2, the *join* rule; a result never holds three newlines at a seam.
     """
-    return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
+    return join("\n\n", [strip(part, "\n") for part in parts if part and part.strip("\n")])
 
 
 def slug(name: str) -> str:

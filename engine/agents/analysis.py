@@ -15,6 +15,7 @@ from engine.agents.sections import Lane
 from engine.agents.sources import NEW_PROSE, Sources
 from engine.blocks import BlockSlot, ContextBlock
 from engine.context import ContextOptions, ContextState
+from engine.provenance import sourced
 from engine.story import Fragment, StorySnapshot
 from engine.story.render import demote, identity_sheet
 from engine.text import join_parts
@@ -74,7 +75,9 @@ def analyze_blocks(given: AgentInput) -> list[ContextBlock]:
         hint = sections.CATALOG_EDIT_HINT if proposes else sections.CATALOG_READ_HINT
         text = sections.catalog_section("Fragment Catalog", found, given.enabled_tools, hint)
         blocks.append(ContextBlock("fragment-catalog", "user", text, 390))
-    body = [f"Fragment ID: {passage.id}", passage.content] if passage is not None else [NEW_PROSE_PLACEHOLDER]
+    body = [NEW_PROSE_PLACEHOLDER]
+    if passage is not None:
+        body = [f"Fragment ID: {passage.id}", sourced(passage.content, "fragment", passage.id, "prose")]
     blocks.append(ContextBlock("prose-new", "user", join_parts("## New Prose Fragment", *body), 400))
     return blocks
 
@@ -161,7 +164,9 @@ def analyze_instructions(given: AgentInput) -> str:
     """
     tools = used_tools(given.enabled_tools, given.state)
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(procedure(tools), 1))
-    return filled(for_tools(given.instruction("librarian.analyze.system"), tools), {"procedure": numbered})
+    key = "librarian.analyze.system"
+    text = sourced(for_tools(given.instruction(key), tools), "instruction", key)
+    return filled(text, {"procedure": numbered})
 
 
 _REPORT: Final = (

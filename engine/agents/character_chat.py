@@ -12,6 +12,7 @@ from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
 from engine.agents.instructions import filled
 from engine.agents.sources import CHARACTER
 from engine.blocks import BlockSlot, ContextBlock
+from engine.provenance import join
 from engine.story.render import demote, group, identity_sheet
 from engine.text import is_blank, join_parts
 
@@ -42,7 +43,7 @@ def chat_instructions(given: AgentInput) -> str:
     character = given.sources.character
     name = NAMELESS if character is None or is_blank(character.name) else character.name
     keys = ("character-chat.system", "character-chat.instructions")
-    return "\n\n".join(filled(given.told(key), {"characterName": name}) for key in keys)
+    return join("\n\n", (filled(given.told(key), {"characterName": name}) for key in keys))
 
 
 def persona_text(given: AgentInput) -> str:

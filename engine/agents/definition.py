@@ -12,6 +12,7 @@ from engine.agents.instructions import DEFAULTS, Instructions, for_tools
 from engine.agents.sources import NO_SOURCES, Sources, Subject
 from engine.blocks import BlockConfig, BlockSlot, ContextBlock
 from engine.context import ContextOptions, ContextState
+from engine.provenance import sourced
 from engine.story import StorySnapshot
 
 READING_TOOLS: Final = (
@@ -48,7 +49,7 @@ class AgentInput:
 
     def told(self, key: str) -> str:
         """The fixed text of a key as an agent with the enabled tools is told it. Raises `KeyError`."""
-        return for_tools(self.instruction(key), self.enabled_tools)
+        return sourced(for_tools(self.instruction(key), self.enabled_tools), "instruction", key)
 
 
 def _whole_story(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:

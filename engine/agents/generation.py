@@ -14,6 +14,7 @@ from engine.agents.sources import CLARIFYING_ROUNDS, Planning
 from engine.blocks import BlockConfig, BlockSlot, ContextBlock, apply_config, compile_blocks
 from engine.blocks.block import CUSTOM
 from engine.context import ContextState
+from engine.provenance import join, sourced
 from engine.text import is_blank, join_parts
 
 ORDER: Final = 10
@@ -64,7 +65,10 @@ def standard_blocks(given: AgentInput) -> list[ContextBlock]:
     if not is_blank(state.story.summary):
         blocks.append(ContextBlock("summary", "user", sections.summary_section(state), 400))
     if state.chapter_summaries:
-        chapters = (join_parts(f"### {item.name}", item.summary) for item in state.chapter_summaries)
+        chapters = (
+            sourced(join_parts(f"### {item.name}", item.summary), "fragment", item.marker_id, "chapter")
+            for item in state.chapter_summaries
+        )
         text = join_parts("## Chapter/Arc Summaries", *chapters)
         blocks.append(ContextBlock("chapter-summaries", "user", text, 410))
     if user:
@@ -78,7 +82,7 @@ def standard_blocks(given: AgentInput) -> list[ContextBlock]:
         blocks.append(ContextBlock("fragment-catalog", "user", text, 330))
     blocks.append(_prose(state, 500))
     if not is_blank(state.author_input):
-        text = join_parts("## Author Direction", state.author_input)
+        text = join_parts("## Author Direction", sourced(state.author_input, "input", "direction"))
         blocks.append(ContextBlock("author-input", "user", text, 600))
     return blocks
 
@@ -151,7 +155,8 @@ def _writers_context(given: AgentInput, config: BlockConfig) -> str:
     # Custom blocks are left out, so no script has to run for it.
     blocks = apply_config(standard_blocks(given), config, {})
     kept = (block for block in blocks if block.id not in NOT_DUMPED and block.source != CUSTOM)
-    return "\n\n---\n\n".join(f"[{message.role}]\n{message.content}" for message in compile_blocks(kept))
+    messages = (join("\n", (f"[{message.role}]", message.content)) for message in compile_blocks(kept))
+    return join("\n\n---\n\n", messages)
 
 
 _REQUESTS: Final = {
@@ -168,7 +173,7 @@ def _planning_request(planning: Planning, direction: str) -> str:
         "## Planning Request",
         _REQUESTS[planning.mode],
         "### Author Direction",
-        NO_DIRECTION if is_blank(direction) else direction,
+        NO_DIRECTION if is_blank(direction) else sourced(direction, "input", "direction"),
         join_parts("### The Author's Answers", answers) if answers else "",
     )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import Problem
+from engine.provenance import substitute
 
 # A plain folder: the resource machinery would cost a first compile more than reading its texts.
 _FOLDER = Path(__file__).with_name("instructions")
@@ -28,6 +29,7 @@ _CONDITION: Final = re.compile(
     r"<!-- if: (?P<tools>\w+(?: \w+)*) -->(?P<text>(?:(?!<!-- if: ).)*?)<!-- end -->", re.DOTALL
 )
 """A condition with no other inside."""
+_FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 @cache
@@ -94,4 +96,4 @@ def stray_marker(text: str) -> str | None:
 
 def filled(text: str, values: Mapping[str, str]) -> str:
     """`text` with each `{{name}}` replaced by its value, in one pass; a name without a value stays as it is."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: values.get(match[1], match[0]), text)
+    return substitute(_FIELD, lambda match: values.get(match[1], match[0]), text)

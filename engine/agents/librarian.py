@@ -11,6 +11,7 @@ from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
 from engine.agents.sources import SECTION, TARGET, TARGET_CHARACTER
 from engine.blocks import BlockSlot, ContextBlock
+from engine.provenance import join, sourced
 from engine.story import Fragment
 from engine.story.render import catalog_row
 from engine.text import collapse_space, is_blank, join_parts, js_trim
@@ -92,7 +93,7 @@ def optimize_blocks(given: AgentInput) -> list[ContextBlock]:
     blocks = _editing_blocks(given, "librarian.optimize-character.system", ("guideline", "knowledge"))
     if characters := given.snapshot.of_type("character"):
         intro = sections.catalog_intro(given.enabled_tools)
-        text = join_parts("## All Characters Catalog", intro, "\n".join(map(catalog_row, characters)))
+        text = join_parts("## All Characters Catalog", intro, join("\n", map(catalog_row, characters)))
         blocks.append(ContextBlock("character-catalog", "user", text, 350))
     return [*blocks, *_target(given, "character to optimize", OPTIMIZE_GUIDANCE)]
 
@@ -119,9 +120,9 @@ def _target(given: AgentInput, label: str, guidance: str) -> list[ContextBlock]:
     name = collapse_space(target.name)
     text = join_parts(
         f"## Target {label}",
-        f'ID: {target.id}\nType: {target.type}\nName: "{name}"',
+        sourced(f'ID: {target.id}\nType: {target.type}\nName: "{name}"', "fragment", target.id, "target"),
         "### Default Guidance" if is_blank(instructions) else "### User Instructions",
-        guidance if is_blank(instructions) else instructions,
+        guidance if is_blank(instructions) else sourced(instructions, "input", "direction"),
     )
     return [ContextBlock("target", "user", text, 400)]
 

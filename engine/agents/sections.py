@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from engine.context import ContextState, FragmentGroup
+from engine.provenance import join, sourced
 from engine.story import Fragment, StorySnapshot
 from engine.story.render import catalog_row, group, row_group, sheet, type_label
 from engine.text import cut, is_blank, join_parts, utf16_length
@@ -171,7 +172,10 @@ def catalog_intro(enabled_tools: Iterable[str], hint: str = CATALOG_READ_HINT) -
 
 def story_info(state: ContextState, *, summary: bool = False) -> str:
     """The only heading of the first level: the story's name, its description, and its summary if it has one."""
-    parts = [f"# {state.story.name}", state.story.description]
+    parts = [
+        sourced(f"# {state.story.name}", "story", "name"),
+        sourced(state.story.description, "story", "description"),
+    ]
     if summary and not is_blank(state.story.summary):
         parts.append(summary_section(state))
     return join_parts(*parts)
@@ -179,8 +183,10 @@ def story_info(state: ContextState, *, summary: bool = False) -> str:
 
 def summary_section(state: ContextState, level: str = "##", *, shown: bool = True) -> str:
     """The story's summary, or a line that stands for it while there is none, or where it is not to be shown."""
-    text = state.story.summary if shown and not is_blank(state.story.summary) else SUMMARY_PLACEHOLDER
-    return join_parts(f"{level} Story Summary So Far", text)
+    heading = f"{level} Story Summary So Far"
+    if not shown or is_blank(state.story.summary):
+        return join_parts(heading, SUMMARY_PLACEHOLDER)
+    return join_parts(heading, sourced(state.story.summary, "story", "summary"))
 
 
 def librarian_fragments(snapshot: StorySnapshot) -> tuple[Fragment, ...]:
@@ -192,13 +198,16 @@ def librarian_fragments(snapshot: StorySnapshot) -> tuple[Fragment, ...]:
 
 def system_section(fragments: Iterable[Fragment]) -> str:
     """The fragments tagged for the librarian, one after another."""
-    sheets = (join_parts(f"### {fragment.name}", fragment.content) for fragment in fragments)
+    sheets = (
+        sourced(join_parts(f"### {fragment.name}", fragment.content), "fragment", fragment.id, "full")
+        for fragment in fragments
+    )
     return join_parts("## System Prompt Fragments", *sheets)
 
 
 def prose_rows(prose: Iterable[Fragment]) -> str:
     """A passage a row: its summary if the librarian made one, else its text, cut where it is long (spec, 4.4)."""
-    return "\n".join(map(_prose_row, prose))
+    return join("\n", (sourced(_prose_row(passage), "fragment", passage.id, "prose-row") for passage in prose))
 
 
 def _prose_row(passage: Fragment) -> str:
@@ -214,12 +223,20 @@ def _prose_row(passage: Fragment) -> str:
 
 def prose_section(prose: Iterable[Fragment]) -> str:
     """Recent prose as continuous manuscript text, with an end mark."""
-    return join_parts("## Recent Prose", *(item.content for item in prose), "## End of Recent Prose")
+    return join_parts("## Recent Prose", *map(_passage, prose), "## End of Recent Prose")
+
+
+def _passage(prose: Fragment) -> str:
+    return sourced(prose.content, "fragment", prose.id, "prose")
 
 
 def identified_prose(prose: Iterable[Fragment]) -> str:
     """Recent prose passage by passage with their ids, for agents that edit it; it has no end mark."""
-    return join_parts("## Recent Prose", *(join_parts(f"### {item.name} ({item.id})", item.content) for item in prose))
+    sheets = (
+        sourced(join_parts(f"### {item.name} ({item.id})", item.content), "fragment", item.id, "prose")
+        for item in prose
+    )
+    return join_parts("## Recent Prose", *sheets)
 
 
 def new_story_section() -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from engine.blocks.block import CUSTOM, ContextBlock, Number
 from engine.blocks.config import BlockConfig, CustomBlock
+from engine.provenance import join, sourced
 from engine.text import is_blank
 
 ENGINE_MISSING = "engine"
@@ -85,9 +86,10 @@ def apply_config(
 def custom_content(custom: CustomBlock, scripts: Mapping[str, ScriptResult]) -> str | None:
     """Text of a custom block before overrides; None when a script gives nothing."""
     if custom.type == "simple":
-        return custom.content
+        return sourced(custom.content, "text", custom.id)
     result = scripts.get(custom.content)
-    return result.block_content(custom.name) if result is not None else None
+    content = result.block_content(custom.name) if result is not None else None
+    return sourced(content, "script", custom.id) if content is not None else None
 
 
 def override_content(block: ContextBlock, config: BlockConfig) -> ContextBlock:
@@ -96,11 +98,12 @@ def override_content(block: ContextBlock, config: BlockConfig) -> ContextBlock:
     text = override.customContent
     if not text or not override.contentMode:
         return block
+    text = sourced(text, "override", block.id, override.contentMode)
     if override.contentMode == "override":
         return replace(block, content=text)
     if override.contentMode == "prepend":
-        return replace(block, content=f"{text}\n{block.content}")
-    return replace(block, content=f"{block.content}\n{text}")
+        return replace(block, content=join("\n", (text, block.content)))
+    return replace(block, content=join("\n", (block.content, text)))
 
 
 def order_ranks(block_order: Sequence[str]) -> dict[str, int]:

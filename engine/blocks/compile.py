@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from engine.blocks.block import ROLES, ContextBlock, Role
+from engine.provenance import join
 from engine.text import slug
 
 
@@ -77,4 +78,4 @@ def _compile_role(role: Role, ordered: list[ContextBlock], expand: Callable[[str
         content_end = content_start + len(content)
         spans.append(Span(block, at, content_start, content_end, content_end + len(joint)))
         at = content_end + len(joint)
-    return Message(role, "".join(pieces), tuple(spans))
+    return Message(role, join("", pieces), tuple(spans))

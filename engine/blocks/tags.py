@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from engine.provenance import sourced, substitute
+
 TAG = re.compile(r"<@([a-z]{2,4}-[a-z0-9]{4,12})(?::(short))?>")
 
 Resolver = Callable[[str, bool], str | None]
@@ -38,7 +40,7 @@ def _expand(text: str, resolve: Resolver, depth: int, nested: bool, ancestors: t
         if found is None:
             return f"[unknown fragment: {fragment_id}]"
         if nested:
-            return _expand(found, resolve, depth - 1, nested, (*ancestors, fragment_id))
-        return found
+            found = _expand(found, resolve, depth - 1, nested, (*ancestors, fragment_id))
+        return sourced(found, "tag", match[0])
 
-    return TAG.sub(insert, text)
+    return substitute(TAG, insert, text)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.context.state import ChapterSummary, ContextOptions, ContextState, FragmentGroup
+from engine.provenance import join, sourced
 from engine.story import ContextCompact, Fragment, StorySnapshot
 from engine.text import is_blank, js_trim, utf16_length
 
@@ -38,7 +39,7 @@ def build_context(snapshot: StorySnapshot, author_input: str, options: ContextOp
         )
 
     return ContextState(
-        story=replace(snapshot.meta, summary=_summary(snapshot, options)),
+        story=replace(snapshot.meta, summary=effective_summary(snapshot, options)),
         prose_fragments=prose,
         chapter_summaries=_chapter_summaries(snapshot, window) if settings.hierarchical_summary else (),
         sticky_guidelines=_sorted(item for item in guidelines if item.sticky),
@@ -149,7 +150,7 @@ def _recent_ids(prose: Iterable[Fragment]) -> frozenset[str]:
     return frozenset(ids)
 
 
-def _summary(snapshot: StorySnapshot, options: ContextOptions) -> str:
+def effective_summary(snapshot: StorySnapshot, options: ContextOptions) -> str:
     """The effective summary; the deprecated field stands in for the fragment the reference would make of it
     (3.3).
     """
@@ -161,8 +162,8 @@ def _summary(snapshot: StorySnapshot, options: ContextOptions) -> str:
     if options.summary_before is not None and snapshot.chain.entries:
         kept = set(snapshot.chain.active_ids[: _sections_before(snapshot, options.summary_before)])
         summaries = [item for item in summaries if _is_era(item) or item.meta.get("coverageEnd") in kept]
-    texts = (js_trim(item.content) for item in summaries)
-    return "\n\n".join(text for text in texts if text)
+    texts = (sourced(js_trim(item.content), "fragment", item.id, "summary") for item in summaries)
+    return join("\n\n", (text for text in texts if text))
 
 
 def _is_era(summary: Fragment) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from engine.provenance import join, sourced
 from engine.story.fragment import Fragment
 from engine.text import collapse_space, join_parts, js_trim
 
@@ -26,6 +27,10 @@ def type_label(fragment_type: str, names: Mapping[str, str]) -> str:
 
 def full(fragment: Fragment) -> str:
     """The whole body. The description shows only where it is the substance, and for custom types."""
+    return sourced(_body(fragment), "fragment", fragment.id, "full")
+
+
+def _body(fragment: Fragment) -> str:
     match fragment.type:
         case "prose" | "summary":
             return fragment.content
@@ -41,26 +46,29 @@ def full(fragment: Fragment) -> str:
 
 def short(fragment: Fragment) -> str:
     """One line: name and description."""
-    return f"{fragment.name}: {fragment.description}"
+    return sourced(f"{fragment.name}: {fragment.description}", "fragment", fragment.id, "short")
 
 
 def catalog_row(fragment: Fragment, note: str = "") -> str:
     """`` `id` | name | description ``, with the note behind the name; cells hold no line ends and no `|`."""
     name = f"{_cell(fragment.name)} ({note})" if note else _cell(fragment.name)
-    return f"`{_cell(fragment.id)}` | {name} | {_cell(fragment.description)}"
+    row = f"`{_cell(fragment.id)}` | {name} | {_cell(fragment.description)}"
+    return sourced(row, "fragment", fragment.id, "row")
 
 
 def sheet(fragment: Fragment) -> str:
     """The full render as a `####` sheet inside a block, one blank line after the heading whatever follows it."""
     description = "" if fragment.type in BUILTIN_TYPES else fragment.description
-    return demote(join_parts(f"### {fragment.name}", description, fragment.content))
+    text = demote(join_parts(f"### {fragment.name}", description, fragment.content))
+    return sourced(text, "fragment", fragment.id, "full")
 
 
 def identity_sheet(fragment: Fragment) -> str:
     """A `###` sheet headed by the catalog row, for agents that edit fragments and must see ids and
     descriptions.
     """
-    return join_parts(f"### {catalog_row(fragment)}", fragment.content)
+    text = join_parts(f"### {catalog_row(fragment)}", fragment.content)
+    return sourced(text, "fragment", fragment.id, "identity")
 
 
 def demote(text: str) -> str:
@@ -68,7 +76,7 @@ def demote(text: str) -> str:
     written.
     """
     text = js_trim(text)
-    return f"#{text}" if text.startswith("### ") else text
+    return join("", ("#", text)) if text.startswith("### ") else text
 
 
 def group(label: str, sheets: Iterable[str]) -> str:
@@ -78,7 +86,7 @@ def group(label: str, sheets: Iterable[str]) -> str:
 
 def row_group(label: str, rows: Iterable[str]) -> str:
     """A type's `###` heading and its catalog rows, one a line."""
-    return join_parts(f"### {label}", "\n".join(rows))
+    return join_parts(f"### {label}", join("\n", rows))
 
 
 def _cell(text: str) -> str:
