@@ -12,14 +12,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import NamedTuple
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Characters `start` to `end` of a text were made of something: a `kind` of thing, its `name`, and the `form` it
     was given (see `sourced`).
     """
@@ -80,7 +79,7 @@ def strip(text: str, characters: str) -> str:
         return stripped
     gone = len(text) - len(text.lstrip(characters))
     cut = (
-        replace(origin, start=max(0, origin.start - gone), end=min(len(stripped), origin.end - gone))
+        origin._replace(start=max(0, origin.start - gone), end=min(len(stripped), origin.end - gone))
         for origin in text.origins
     )
     return _traced(stripped, [origin for origin in cut if origin.start < origin.end])
@@ -103,7 +102,7 @@ def substitute(pattern: re.Pattern[str], insert: Callable[[re.Match[str]], str],
         at, length = match.end(), length + len(new)
     pieces.append(text[at:])
     moved = (
-        replace(origin, start=_moved(origin.start, steps, False), end=_moved(origin.end, steps, True))
+        origin._replace(start=_moved(origin.start, steps, False), end=_moved(origin.end, steps, True))
         for origin in origins_of(text)
     )
     return _traced("".join(pieces), [*(origin for origin in moved if origin.start < origin.end), *inserted])
@@ -125,7 +124,8 @@ def _moved(offset: int, steps: list[_Step], end: bool) -> int:
 
 
 def _shifted(origin: Origin, by: int) -> Origin:
-    return replace(origin, start=origin.start + by, end=origin.end + by) if by else origin
+    start, end, kind, name, form = origin
+    return Origin(start + by, end + by, kind, name, form) if by else origin
 
 
 def _traced(text: str, origins: Iterable[Origin]) -> str:

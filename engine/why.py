@@ -206,7 +206,7 @@ class _Place:
         """The origins of its content, counted from the content's start."""
         start, end = self.span.content_start, self.span.content_end
         return tuple(
-            replace(origin, start=origin.start - start, end=origin.end - start)
+            origin._replace(start=origin.start - start, end=origin.end - start)
             for origin in origins_of(self.text)
             if start <= origin.start and origin.end <= end
         )
