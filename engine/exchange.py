@@ -159,6 +159,28 @@ class Exchange:
         files = (folder.content_root(folder.branch(branch).id) / "agent-blocks").glob("*.json")
         return tuple(sorted(file for file in files if file.stem not in known and file.is_file()))
 
+    def text(self, bundle: Mapping[str, Any]) -> str:
+        """An exported bundle as the text of its file."""
+        return disk.dump_json(bundle).decode()
+
+    def write_file(self, bundle: Mapping[str, Any], file: Path, *, replacing: bool) -> None:
+        """Write an exported bundle to a file. Raises `NotFound` for a folder that is not there, `Conflict` when there
+        is a file already that is not meant to be replaced, `StonehandError` when it can't be written.
+        """
+        if not file.parent.is_dir():
+            raise NotFound("there is no such folder", file=file.parent, repair="name one that is there")
+        if replacing:
+            disk.write_atomic(file, disk.dump_json(bundle))
+        else:
+            disk.write_atomic(file, disk.dump_json(bundle), expected=None)
+
+    def read_file(self, file: Path) -> bytes:
+        """The content of a file to be imported. Raises `NotFound` and `StonehandError`."""
+        if not file.is_file():
+            what = "is no file that can be read" if file.exists() else "there is no such file"
+            raise NotFound(what, file=file, repair="name the file that was exported")
+        return disk.read_bytes(file) or b""
+
     def plan_import(
         self, story_id: str, data: bytes, file: Path, agent_name: str | None = None, branch: str | None = None
     ) -> Import:

@@ -199,7 +199,7 @@ class BlockActions(DeskPart):
             if key == "b" and row is not None:
                 self.do(lambda session: session.reset(row.key))
             elif key == "a":
-                self.do(lambda session: session.reset())
+                self.reset_agent()
 
         choices = [("b", t("block.reset-block", name=row.name))] if row is not None else []
         choices += [("a", t("block.reset-agent")), ("escape", t("block.reset-nothing"))]
@@ -210,7 +210,7 @@ class BlockActions(DeskPart):
 
         def done(key: str | None) -> None:
             if key == "r":
-                self.do(lambda session: t("block.reset-done", name=session.document.reset_invalid().name))
+                self.reset_invalid()
 
         self.app.push_screen(
             ChoiceDialog(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +26,7 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.compare_actions import CompareActions
+from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.leftover_actions import LeftoverActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
@@ -48,7 +49,7 @@ PANES = ("agents", "blocks", "inspector")
 DEFAULT_AGENT = "generation.writer"
 
 
-class DeskScreen(LeftoverActions, CompareActions):
+class DeskScreen(LeftoverActions, CompareActions, ExchangeActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -437,6 +438,18 @@ class DeskScreen(LeftoverActions, CompareActions):
         if self.session is not None:
             self.collect()
             await self._saver.now(self.session)
+
+    async def open_session(self, story: str, agent: str, branch: str) -> Session:
+        session = await self.wait(lambda: self.workspace.session(story, agent, branch))
+        return self._sessions.setdefault((story, session.branch, agent), session)
+
+    def open_sessions(self) -> list[Session]:
+        return [*self._sessions.values()]
+
+    async def save_all(self, sessions: Iterable[Session]) -> None:
+        self.collect()
+        for session in sessions:
+            await self._saver.now(session)
 
     def flush(self) -> None:
         """Save everything on this thread, for a program that is being ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from engine.errors import StonehandError
@@ -57,6 +57,26 @@ class DeskPart(WorkingScreen[None]):
 
     async def load(self) -> bool:
         """Read the story again, run scripts that have not run, show what comes of it; whether that was possible."""
+        raise NotImplementedError
+
+    async def open_session(self, story: str, agent: str, branch: str) -> Session:
+        """An agent that is edited without being shown: its edits are saved as any other's. Raises `StonehandError`."""
+        raise NotImplementedError
+
+    def open_sessions(self) -> list[Session]:
+        """Every agent that is open for editing, shown or not."""
+        raise NotImplementedError
+
+    async def save_all(self, sessions: Iterable[Session]) -> None:
+        """Bring the edits of these sessions to their files, as far as that is possible; what fails is reported."""
+        raise NotImplementedError
+
+    def reset_agent(self) -> None:
+        """Go back to the default config, with a copy kept of what there is."""
+        raise NotImplementedError
+
+    def reset_invalid(self) -> None:
+        """Replace the agent's invalid config by the empty one, with a copy kept of it."""
         raise NotImplementedError
 
     async def open_story(self, story: str | None, branch: str | None, agent: str) -> None:

@@ -17,6 +17,8 @@ from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
+from tui.screens.report import ReportDialog
+from tui.screens.target import TargetDialog
 
 # What opens and leaves a screen from the main one, without changing anything.
 VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
@@ -26,6 +28,8 @@ VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("a",), ("escape",)),
     (("R",), ("escape",)),
     (("s",), ("j", "k", "escape")),
+    (("x",), ("escape",)),
+    (("i",), ("escape",)),
 )
 
 
@@ -62,6 +66,13 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
         while ed.app.screen is not ed.desk:
             note()
             await ed.press("escape")
+    await ed.press("C")
+    await ed.until(lambda: isinstance(ed.app.screen, TargetDialog), "the targets")
+    note()
+    await ed.press("enter")
+    await ed.until(lambda: isinstance(ed.app.screen, ReportDialog), "what would change")
+    note()
+    await ed.press("escape")
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt")
     note()
