@@ -41,6 +41,8 @@ from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEn
 from engine.session import Loaded, Session
 from engine.story import Branch, Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
+from engine.story.branches import MAIN as MAIN
+from engine.text import collapse_space
 
 if TYPE_CHECKING:
     from engine.budget import Budget
@@ -64,6 +66,8 @@ MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no
 MATCH_SECONDS = 0.25
 """The time one pattern of an instruction set has to match one model's id."""
 UNPLANNED = "the prewriter does not run here yet: the passage is written from the whole context, without a brief"
+SECTION_START = 120
+"""Characters of a section that tell it from others."""
 RECORDED_EVERY = 1.0
 """Seconds between two writes of a passage that is arriving."""
 
@@ -72,13 +76,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StorySummary:
-    """One story of the data folder. `problem` is set, and the rest as good as it could be read, when it is damaged."""
+    """One story of the data folder. `problem` is set, and the rest as good as it could be read, when it is damaged;
+    `branch_problems` are those of its index of branches, which leave it usable.
+    """
 
     id: str
     name: str
     branches: tuple[Branch, ...]
     active_branch: str
     problem: Problem | None = None
+    branch_problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,19 @@ class AgentSummary:
     tools: tuple[str, ...]
     customised: bool
     problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """How much of each there is in a branch: sections of the story, fragments (those of the sections among them), block
+    configs, generation logs, files of conversations with characters.
+    """
+
+    sections: int
+    fragments: int
+    configs: int
+    logs: int
+    conversations: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -730,6 +750,26 @@ class Workspace:
         snapshot = self.story(story_id).snapshot(branch)
         return [fragment for fragment in snapshot.fragments.values() if not fragment.archived]
 
+    def sections(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
+        """How each section of a branch begins, on one line, in the order of the story. Waits; raises as `snapshot`."""
+        snapshot = self.story(story_id).snapshot(branch)
+        found = (snapshot.fragments.get(fragment_id) for fragment_id in snapshot.chain.active_ids)
+        return tuple(
+            "" if item is None else collapse_space(f"{item.name}: {item.content[:SECTION_START]}") for item in found
+        )
+
+    def belongings(self, story_id: str, branch: str) -> Belongings:
+        """What there is in a branch, and goes with it. Waits; raises as `snapshot`."""
+        folder = self.story(story_id)
+        snapshot, root = folder.snapshot(branch), folder.content_root(branch)
+        return Belongings(
+            sections=len(snapshot.chain.entries),
+            fragments=len(snapshot.fragments),
+            configs=len(list((root / "agent-blocks").glob("*.json"))),
+            logs=len(list((root / "generation-logs").glob("*.json"))),
+            conversations=len(list((root / "character-chat").rglob("*.json"))),
+        )
+
     def doctor(self, story_id: str | None = None) -> list[Finding]:
         """Everything found wrong in the data folder, or in one story and the instruction sets its models may have;
         reads only.
@@ -793,7 +833,9 @@ class Workspace:
             meta, branches = folder.meta(), folder.branches()
         except StonehandError as error:
             return StorySummary(folder.id, folder.id, (), "", error.problem)
-        return StorySummary(folder.id, meta.name, branches.all, branches.active)
+        return StorySummary(
+            folder.id, meta.name, branches.all, branches.active, branch_problems=tuple(branches.problems)
+        )
 
     def _document(self, folder: StoryFolder, branch_id: str, agent_name: str) -> Document:
         name = agent(agent_name).name

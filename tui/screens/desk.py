@@ -28,6 +28,7 @@ from tui.saver import Saver
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.leftover_actions import LeftoverActions
+from tui.screens.story_actions import DEFAULT_AGENT, StoryActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
@@ -46,10 +47,9 @@ TYPING_PAUSE = 0.15
 FOLLOW_PAUSE = 0.15
 """Seconds the cursor rests on a block before the inspector shows it, so that running through the list stays cheap."""
 PANES = ("agents", "blocks", "inspector")
-DEFAULT_AGENT = "generation.writer"
 
 
-class DeskScreen(LeftoverActions, CompareActions, ExchangeActions):
+class DeskScreen(LeftoverActions, CompareActions, ExchangeActions, StoryActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -446,6 +446,10 @@ class DeskScreen(LeftoverActions, CompareActions, ExchangeActions):
     def open_sessions(self) -> list[Session]:
         return [*self._sessions.values()]
 
+    def forget_sessions(self, story: str, branch: str) -> None:
+        for key in [key for key in self._sessions if key[:2] == (story, branch)]:
+            del self._sessions[key]
+
     async def save_all(self, sessions: Iterable[Session]) -> None:
         self.collect()
         for session in sessions:
@@ -530,21 +534,6 @@ class DeskScreen(LeftoverActions, CompareActions, ExchangeActions):
             await self._saver.now(session)
             if await self.load():
                 self.app.push_screen(screen(session))
-
-    def action_story(self) -> None:
-        if self.stonehand.opened:
-            self.begin(self._choose_story, "story", exclusive=True)
-
-    async def _choose_story(self) -> None:
-        from tui.screens.story import StoryScreen
-
-        session = self.session
-        stories = await self.wait(self.workspace.stories)
-        here = (session.story, session.branch) if session is not None else None
-        chosen = await self.app.push_screen_wait(StoryScreen(stories, here))
-        if chosen is not None:
-            agent = session.agent if session is not None else DEFAULT_AGENT
-            self.begin(lambda: self.open_story(*chosen, agent), "open", exclusive=True)
 
     def on_screen_resume(self) -> None:
         """Back from another screen: the direction may be another, a passage may have been kept."""

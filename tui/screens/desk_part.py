@@ -67,6 +67,16 @@ class DeskPart(WorkingScreen[None]):
         """Every agent that is open for editing, shown or not."""
         raise NotImplementedError
 
+    def forget_sessions(self, story: str, branch: str) -> None:
+        """Close the agents of a branch that is no more."""
+        raise NotImplementedError
+
+    async def settle_branch(self, story: str, branch: str) -> list[Session]:
+        """Save what is open of a branch, before it is read or replaced as it is on disk; returns those sessions."""
+        found = [session for session in self.open_sessions() if (session.story, session.branch) == (story, branch)]
+        await self.save_all(found)
+        return found
+
     async def save_all(self, sessions: Iterable[Session]) -> None:
         """Bring the edits of these sessions to their files, as far as that is possible; what fails is reported."""
         raise NotImplementedError

@@ -149,7 +149,7 @@ class ExchangeActions(DeskPart):
         exchange = self.workspace.exchange
         agent = session.agent if values.one else None
         data = await self.wait(lambda: exchange.read_file(file))
-        await self._settle_open(session.story, session.branch)
+        await self.settle_branch(session.story, session.branch)
         return await self.wait(lambda: exchange.plan_import(session.story, data, file, agent, session.branch))
 
     # -- copy
@@ -179,8 +179,8 @@ class ExchangeActions(DeskPart):
         label, story, branch, agent = targets[chosen]
         source = (session.story, session.branch, session.agent)
         try:
-            await self._settle_open(session.story, session.branch)
-            await self._settle_open(story, branch)
+            await self.settle_branch(session.story, session.branch)
+            await self.settle_branch(story, branch)
             plan = await self.wait(lambda: self.workspace.exchange.plan_copy(source, story, agent, branch))
         except StonehandError as error:
             self.report(error)
@@ -192,6 +192,8 @@ class ExchangeActions(DeskPart):
 
     async def _targets(self, session: Session) -> list[tuple[str, str, str, str]]:
         """Everything the config of a session can be copied to: label, story, branch, agent; the nearest first."""
+        from tui.screens.story import branch_label
+
         here: list[tuple[str, str, str, str]] = []
         near: list[tuple[str, str, str, str]] = []
         far: list[tuple[str, str, str, str]] = []
@@ -204,12 +206,12 @@ class ExchangeActions(DeskPart):
                         if not same_agent:
                             here.append((t("exchange.copy-other-agent", agent=definition.display_name), *place))
                     elif story.id == session.story and same_agent:
-                        here.append((t("exchange.copy-here", branch=_branch_label(branch.name, branch.id)), *place))
+                        here.append((t("exchange.copy-here", branch=branch_label(branch.name, branch.id)), *place))
                     else:
                         label = t(
                             "exchange.copy-other",
                             agent=definition.display_name,
-                            branch=_branch_label(branch.name, branch.id),
+                            branch=branch_label(branch.name, branch.id),
                             story=story.name,
                         )
                         (near if same_agent else far).append((label, *place))
@@ -225,7 +227,7 @@ class ExchangeActions(DeskPart):
         if session is None:
             return
         try:
-            await self._settle_open(session.story, session.branch)
+            await self.settle_branch(session.story, session.branch)
             plan = await self.wait(
                 lambda: self.workspace.exchange.plan_reset(session.story, session.agent, session.branch)
             )
@@ -264,7 +266,7 @@ class ExchangeActions(DeskPart):
             return
         exchange = self.workspace.exchange
         try:
-            await self._settle_open(session.story, session.branch)
+            await self.settle_branch(session.story, session.branch)
             plan = await self.wait(lambda: exchange.plan_take_back(session.story, session.branch))
         except StonehandError as error:
             self.say(str(error), warning=True)
@@ -316,12 +318,6 @@ class ExchangeActions(DeskPart):
             self.stonehand.notify(text, severity="warning", timeout=TOLD_SECONDS * 2, markup=False)
 
     # -- what they share
-
-    async def _settle_open(self, story: str, branch: str) -> None:
-        """Save what is open of a branch, so that what is planned is planned from what is on disk."""
-        await self.save_all(
-            [session for session in self.open_sessions() if (session.story, session.branch) == (story, branch)]
-        )
 
     async def _saved_session(self, story: str, agent: str, branch: str) -> Session:
         """An agent with nothing left to be saved. Raises `Conflict` for one that can't be brought to that."""
@@ -395,7 +391,3 @@ def _told(agents: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
 def _scripts_off(item: AgentImport) -> Iterator[str]:
     if item.disarmed:
         yield t("exchange.off", names=", ".join(item.disarmed))
-
-
-def _branch_label(name: str, branch_id: str) -> str:
-    return branch_id if name.casefold() == branch_id.casefold() else f"{name} · {branch_id}"

@@ -15,9 +15,11 @@ from engine.workspace import WRITER
 from tests.libraries import GENERATED, make_library, state_of
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui.screens.branch_name import BranchNameDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
 from tui.screens.report import ReportDialog
+from tui.screens.story import StoryScreen
 from tui.screens.target import TargetDialog
 
 # What opens and leaves a screen from the main one, without changing anything.
@@ -66,6 +68,15 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
         while ed.app.screen is not ed.desk:
             note()
             await ed.press("escape")
+    await ed.press("s")
+    await ed.until(lambda: isinstance(ed.app.screen, StoryScreen), "the stories")
+    await ed.press("n")
+    await ed.until(lambda: isinstance(ed.app.screen, BranchNameDialog), "the name of a branch")
+    note()
+    await ed.press("escape")
+    await ed.until(lambda: isinstance(ed.app.screen, StoryScreen), "the stories again")
+    await ed.press("escape")
+    await ed.until(lambda: ed.app.screen is ed.desk)
     await ed.press("C")
     await ed.until(lambda: isinstance(ed.app.screen, TargetDialog), "the targets")
     note()
