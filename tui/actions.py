@@ -95,6 +95,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("redo", ("ctrl+r", "ctrl+y"), "list"),
     Action("prompt", ("p",), "list"),
     Action("compare", ("d",), "list"),
+    Action("why", ("w",), "list"),
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
     Action("story", ("s",), "list"),
@@ -120,6 +121,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy-block", ("y",), "prompt", together=("copy-prompt",)),
     Action("edit-block", ("e",), "prompt"),
     Action("compare-prompt", ("d",), "prompt"),
+    Action("why-line", ("w",), "prompt"),
     # the effect of edits
     Action("next-change", ("n",), "compare", together=("previous-change",)),
     Action("previous-change", ("N",), "compare"),

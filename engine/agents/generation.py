@@ -82,7 +82,7 @@ def standard_blocks(given: AgentInput) -> list[ContextBlock]:
         blocks.append(ContextBlock("fragment-catalog", "user", text, 330))
     blocks.append(_prose(state, 500))
     if not is_blank(state.author_input):
-        text = join_parts("## Author Direction", sourced(state.author_input, "input", "direction"))
+        text = join_parts("## Author Direction", sourced(state.author_input, "input", "", "direction"))
         blocks.append(ContextBlock("author-input", "user", text, 600))
     return blocks
 
@@ -173,7 +173,7 @@ def _planning_request(planning: Planning, direction: str) -> str:
         "## Planning Request",
         _REQUESTS[planning.mode],
         "### Author Direction",
-        NO_DIRECTION if is_blank(direction) else sourced(direction, "input", "direction"),
+        NO_DIRECTION if is_blank(direction) else sourced(direction, "input", "", "direction"),
         join_parts("### The Author's Answers", answers) if answers else "",
     )
 

@@ -122,7 +122,7 @@ def _target(given: AgentInput, label: str, guidance: str) -> list[ContextBlock]:
         f"## Target {label}",
         sourced(f'ID: {target.id}\nType: {target.type}\nName: "{name}"', "fragment", target.id, "target"),
         "### Default Guidance" if is_blank(instructions) else "### User Instructions",
-        guidance if is_blank(instructions) else sourced(instructions, "input", "direction"),
+        guidance if is_blank(instructions) else sourced(instructions, "input", "", "direction"),
     )
     return [ContextBlock("target", "user", text, 400)]
 

@@ -173,8 +173,8 @@ def catalog_intro(enabled_tools: Iterable[str], hint: str = CATALOG_READ_HINT) -
 def story_info(state: ContextState, *, summary: bool = False) -> str:
     """The only heading of the first level: the story's name, its description, and its summary if it has one."""
     parts = [
-        sourced(f"# {state.story.name}", "story", "name"),
-        sourced(state.story.description, "story", "description"),
+        sourced(f"# {state.story.name}", "story", "", "name"),
+        sourced(state.story.description, "story", "", "description"),
     ]
     if summary and not is_blank(state.story.summary):
         parts.append(summary_section(state))
@@ -186,7 +186,7 @@ def summary_section(state: ContextState, level: str = "##", *, shown: bool = Tru
     heading = f"{level} Story Summary So Far"
     if not shown or is_blank(state.story.summary):
         return join_parts(heading, SUMMARY_PLACEHOLDER)
-    return join_parts(heading, sourced(state.story.summary, "story", "summary"))
+    return join_parts(heading, sourced(state.story.summary, "story", "", "summary"))
 
 
 def librarian_fragments(snapshot: StorySnapshot) -> tuple[Fragment, ...]:

@@ -112,7 +112,7 @@ def of_line(session: Session, text: str) -> LineReasons:
 
 
 def kinds(reasons: LineReasons) -> list[str]:
-    return [f"{cause.kind} {cause.name} {cause.form}".strip() for cause in reasons.causes]
+    return [" ".join(filter(None, (cause.kind, cause.name, cause.form))) for cause in reasons.causes]
 
 
 def test_fragments_say_how_they_came(session: Session) -> None:

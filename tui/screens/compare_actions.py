@@ -1,4 +1,4 @@
-"""What the main screen can say of the prompt without opening it: what edits do to it."""
+"""What the main screen tells of the prompt: what edits do to it, and why a block is as it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CompareActions(DeskPart):
-    """The effect of edits."""
+    """The effect of edits, and reasons."""
 
     reference: Reference | None = None
     """What the prompt was compared with last; None until one is chosen."""
@@ -26,6 +26,16 @@ class CompareActions(DeskPart):
             self.collect()
             if await self.load():
                 self.show_comparison(session)
+
+    def action_why(self) -> None:
+        """Say why the block under the cursor is there, off, absent, or where it is."""
+        from tui.screens.why import WhyDialog
+        from tui.why_text import block_reasons
+
+        session, row = self.session, self.blocks.current
+        if session is not None and row is not None:
+            self.collect()
+            self.app.push_screen(WhyDialog(row.name, block_reasons(session.why_block(row.key))))
 
     def show_comparison(self, session: Session) -> None:
         """Show what a session's prompt is against what was chosen last."""

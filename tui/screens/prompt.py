@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from textual.content import Content
+from textual.widgets import Input, Static
 
 from engine.errors import StonehandError
 from engine.prompt import Prompt
@@ -16,11 +18,15 @@ from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
 from tui.language import t
+from tui.safe_text import visible
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptView
+
+if TYPE_CHECKING:
+    from engine.why import Explanation
 
 
 class PromptScreen(WorkingScreen[None]):
@@ -31,16 +37,21 @@ class PromptScreen(WorkingScreen[None]):
         *bindings_for("prompt"),
         Binding("escape,q", "leave", "Back", show=False),
         Binding("question_mark", "help", "Help", show=False),
+        Binding("enter", "edit_block", "Edit this block", show=False),
     ]
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
         self._prompt: Prompt | None = None
+        self._explaining: Callable[[], Explanation] | None = None
+        self._explanation: Explanation | None = None
+        self._pointed_key: str | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
         yield PromptView(id="prompt")
+        yield Static(id="why", markup=False)
         yield LineInput(id="search", placeholder=t("prompt.search"))
         yield KeyBar(id="keys")
 
@@ -50,9 +61,12 @@ class PromptScreen(WorkingScreen[None]):
 
     async def on_mount(self) -> None:
         self.query_one("#search").display = False
+        self.query_one("#why").display = False
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
         session = self._session
         try:
+            # Of what is shown, whatever is loaded meanwhile.
+            self._explaining = session.explaining()
             prompt = self._prompt = await self.wait(session.compiling())
         except StonehandError as error:
             self.query_one("#top", TopBar).show(t("prompt.title"), session.branch, t("prompt.not-compiled"))
@@ -138,10 +152,49 @@ class PromptScreen(WorkingScreen[None]):
     def action_edit_block(self) -> None:
         """Go back to the main screen, to this block."""
         block = self.view.current_block
-        if block is not None:
+        if self.view.pointing and self._pointed_key is not None:
+            self.stonehand.go_to_block(self._pointed_key)
+        elif block is not None:
             self.stonehand.go_to_block(block.id)
         else:
             self.dismiss(None)
+
+    # -- why a line is there
+
+    def action_why_line(self) -> None:
+        """Point at a line and say where it came from; once more ends it."""
+        if self.view.pointing:
+            self._stop_pointing()
+        elif self._explaining is not None and self._prompt is not None:
+            self.begin(self._explain, "why", exclusive=True)
+
+    async def _explain(self) -> None:
+        if self._explanation is None and self._explaining is not None:
+            self._explanation = await self.wait(self._explaining)
+        self.query_one("#why").display = True
+        # The panel takes rows from the view: the pointer must be seen in what is left.
+        self.call_after_refresh(self.view.point)
+
+    def _stop_pointing(self) -> None:
+        self.query_one("#why").display = False
+        self.view.stop_pointing()
+
+    @on(PromptView.Pointed)
+    def _pointed(self, message: PromptView.Pointed) -> None:
+        from tui.why_text import block_reasons, line_reasons
+
+        explanation, session = self._explanation, self._session
+        if explanation is None:
+            return
+        reasons = explanation.at(message.message, message.start, message.end)
+        self._pointed_key = reasons.key
+        lines = [f"→ {line}" for line in line_reasons(reasons)]
+        name = reasons.key or ""
+        if reasons.key is not None and (row := next((row for row in session.rows if row.key == reasons.key), None)):
+            name = row.name
+            lines += block_reasons(session.why_block(row.key))
+        text = "\n".join(map(visible, [t("why.title", name=name), *lines]))
+        self.query_one("#why", Static).update(Content(text))
 
     def action_compare_prompt(self) -> None:
         desk = self.stonehand.desk
@@ -157,5 +210,7 @@ class PromptScreen(WorkingScreen[None]):
             box.value = ""
             box.display = False
             self.view.focus()
+        elif self.view.pointing:
+            self._stop_pointing()
         else:
             self.dismiss(None)

@@ -33,6 +33,7 @@ _SLICE = 0.008
 """Seconds of wrapping at a time; the rest of a long prompt is wrapped between key presses."""
 
 _BAR = "▌"
+_POINTER = "▶"
 
 
 class PromptBlock(NamedTuple):
@@ -81,6 +82,7 @@ class PromptView(ReadingView):
         "prompt-view--tokens",
         "prompt-view--match",
         "prompt-view--current-match",
+        "prompt-view--pointed",
     }
     """
     | Class | Description |
@@ -91,6 +93,7 @@ class PromptView(ReadingView):
     | `prompt-view--tokens` | The tokens of a block. |
     | `prompt-view--match` | What a search found. |
     | `prompt-view--current-match` | The match the view is at. |
+    | `prompt-view--pointed` | The row that is pointed at. |
     """
 
     DEFAULT_CSS = """
@@ -102,6 +105,7 @@ class PromptView(ReadingView):
         & .prompt-view--tokens { color: $text-muted; }
         & .prompt-view--match { text-style: underline; background: $warning 30%; }
         & .prompt-view--current-match { text-style: reverse; }
+        & .prompt-view--pointed { background: $boost; text-style: underline; }
     }
     """
 
@@ -111,6 +115,19 @@ class PromptView(ReadingView):
 
         view: PromptView
         block: PromptBlock | None
+
+        @property
+        def control(self) -> PromptView:
+            return self.view
+
+    @dataclass
+    class Pointed(TextualMessage):
+        """Another row is pointed at: characters `start` to `end` of a message, counted from 0."""
+
+        view: PromptView
+        message: int
+        start: int
+        end: int
 
         @property
         def control(self) -> PromptView:
@@ -137,6 +154,7 @@ class PromptView(ReadingView):
         self._query = ""
         self._matches: list[array[int]] = []
         self._match: int | None = None
+        self._pointed: tuple[int, int] | None = None
 
     # --- what is shown
 
@@ -148,7 +166,7 @@ class PromptView(ReadingView):
         anchor = self._anchor()
         self._messages = tuple(messages)
         self._collect(tokens)
-        self._pinned = self._wanted = None
+        self._pinned = self._wanted = self._pointed = None
         self._find()
         self._rewrap(anchor)
 
@@ -353,12 +371,78 @@ class PromptView(ReadingView):
         message = bisect_right(ends, number)
         return message, self._matches[message][number - (ends[message - 1] if message else 0)]
 
+    # --- pointing
+
+    @property
+    def pointing(self) -> bool:
+        """Whether a row is pointed at; then the keys that scroll move the pointer, and a click does."""
+        return self._pointed is not None
+
+    def point(self, *, at: int | None = None) -> None:
+        """Point at a row: the given one, or the first of text in sight. Posts `Pointed`."""
+        row = self.scroll_offset.y if at is None else max(0, at)
+        self._rows.advance(rows=row + 2)
+        row = min(row, len(self._rows.starts) - 1)
+        place = self._rows.at(row)
+        if place is not None and self._parts[place[0]].text is None:
+            # A heading is no text: the row above it when coming from below, else the one under it.
+            above = self._pointed is not None and self._rows.row_of(*self._pointed) > row > 0
+            row += -1 if above else 1
+            place = self._rows.at(row)
+        if place is None:
+            return
+        index, start, end = place
+        part = self._parts[index]
+        self._pointed = (index, start)
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= row < top + height:
+            self.go_to_row(row if row < top else row - height + 1)
+        self.refresh()
+        stop = end - 1 if end > start and (part.text or "")[end - 1] == "\n" else end
+        self.post_message(self.Pointed(self, part.message, start, stop))
+
+    def stop_pointing(self) -> None:
+        """Let the keys scroll again."""
+        self._pointed = None
+        self.refresh()
+
+    def _move_pointer(self, rows: int) -> None:
+        if self._pointed is not None:
+            self.point(at=self._rows.row_of(*self._pointed) + rows)
+
+    def on_click(self, event: events.Click) -> None:
+        """Point at what is clicked, while there is a pointer."""
+        if self.pointing:
+            self.point(at=event.y + self.scroll_offset.y)
+
     # --- scrolling
 
+    def action_scroll_rows(self, rows: int) -> None:
+        """Scroll by rows, or move the pointer by them."""
+        if self.pointing:
+            self._move_pointer(rows)
+        else:
+            super().action_scroll_rows(rows)
+
+    def action_scroll_pages(self, pages: int) -> None:
+        """Scroll by pages, or move the pointer by them."""
+        if self.pointing:
+            self._move_pointer(pages * max(1, self.size.height - 1))
+        else:
+            super().action_scroll_pages(pages)
+
+    def action_scroll_top(self) -> None:
+        """Scroll to the first row, the pointer too."""
+        super().action_scroll_top()
+        if self.pointing:
+            self.point(at=0)
+
     def action_scroll_bottom(self) -> None:
-        """Scroll to the last row, wrapping all that was not wrapped yet."""
+        """Scroll to the last row, the pointer too, wrapping all that was not wrapped yet."""
         self._rows.advance()
         self.go_to_row(len(self._rows.starts))
+        if self.pointing:
+            self.point(at=len(self._rows.starts) - 1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notice which block is at the top."""
@@ -446,6 +530,14 @@ class PromptView(ReadingView):
             segments = self._draw_heading(part)
         else:
             segments = [*self._draw_gutter(part, start), *self._draw_text(part, start, end)]
+            if self._pointed == (index, start):
+                gutter = next(i for i, segment in enumerate(segments) if segment.text == f"{_BAR} ")
+                pointed = self._style("pointed")
+                segments[gutter] = Segment(f"{_POINTER} ", segments[gutter].style)
+                segments[gutter + 1 :] = [
+                    Segment(text, pointed if style is None else style + pointed)
+                    for text, style, _ in segments[gutter + 1 :]
+                ]
         return Strip(segments).apply_style(base).adjust_cell_length(width, base)
 
     def _draw_heading(self, part: _Part) -> list[Segment]:
