@@ -96,7 +96,7 @@ async def test_a_block_of_the_list(editor: Open) -> None:
             await ed.pilot.pause()
             assert said in " ".join(str(ed.app.screen.query_one("#reasons", Static).render()).split())
             await ed.press("escape")
-        await ed.press("space", "J", "w")
+        await ed.press("space", "K", "w")
         await ed.until(lambda: isinstance(ed.app.screen, WhyDialog) and ed.shows("It is off"))
         assert "arranged order" in " ".join(str(ed.app.screen.query_one("#reasons", Static).render()).split())
         await ed.pilot.click("#done")
