@@ -106,6 +106,15 @@ def parse_json(data: bytes, file: Path) -> Any:
         raise InvalidFile(f"is not valid JSON: {error}", file=file, repair="repair it in a text editor") from None
 
 
+def json_value(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that starts at `at`, whatever comes after it, and its end; None and `at` where there is none."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at
+    return value, end
+
+
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from engine.disk import dump_json, parse_json
+from engine.disk import dump_json, json_value, parse_json
 from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
 from engine.doctor.leftovers import is_leftover
 from engine.errors import Problem, StonehandError
 from engine.story import Branches
 from engine.story.branches import FOLDER, INDEX, MAIN, adopt_branches, default_index, legacy_items, now_iso
+from engine.text import is_blank, utf16_length
 
 Change = Callable[[Any], None]
 
@@ -53,14 +54,72 @@ def _adopt(story: Path) -> Callable[[], None]:
 def index_findings(story: Path, branches: Branches) -> Iterator[Finding]:
     """The problems of reading the index with their repairs, and where index and folders disagree."""
     source = JsonSource(story / INDEX)
+    if branches.made_up:
+        *problems, why, note = branches.problems
+        yield from map(Finding.of, problems)
+        yield Finding.of(why, _new_index(source, branches))
+        yield Finding.of(note)
+        return
     for problem in branches.problems:
         yield Finding.of(problem, _active_repair(source, problem, branches))
-    if branches.legacy or any(problem.field == "branches" for problem in branches.problems):
+    if branches.legacy:
         return
-    if any(problem.file == source.file and not problem.field for problem in branches.problems):
-        return  # the index is no use: the branches were made up from the folders
     yield from _entries(story, source, branches)
     yield from _folders(story, source, branches)
+
+
+def _new_index(source: JsonSource, branches: Branches) -> Repair | None:
+    """The repair that writes the index the story is shown by, with what can still be read of the old one's entries."""
+    if source.data is None:
+        return None
+    ids, shown = branches.ids, branches.active
+
+    def edit(data: bytes | None) -> bytes | None:
+        entries, rest = _salvaged(data or b"", source.file, ids)
+        listed_ids = [*entries, *(branch_id for branch_id in ids if branch_id not in entries)]
+        index = [
+            {"id": branch_id, "name": branch_id[:_NAME_LIMIT], "order": order, "createdAt": now_iso()}
+            | entries.get(branch_id, {})
+            for order, branch_id in enumerate(listed_ids)
+        ]
+        return dump_json({**rest, "branches": index, "activeBranchId": shown})
+
+    what = f"write an index of the folders there are, {', '.join(ids)}, with {shown} as the active branch"
+    return Repair(Kind.BRANCHES, what, source.file, edit, source.data)
+
+
+_FORMS: Final[dict[str, Callable[[Any], bool]]] = {
+    "id": lambda value: isinstance(value, str),
+    "name": lambda value: isinstance(value, str) and not is_blank(value) and utf16_length(value) <= _NAME_LIMIT,
+    "order": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
+    "createdAt": lambda value: isinstance(value, str),
+}
+"""What an entry of the index has to have (spec, section 1.5)."""
+
+
+def _salvaged(data: bytes, file: Path, ids: Collection[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """The entries of these branches that are whole objects in a broken index, each without what is not valid in it, and
+    the other keys of the index if it can be read as an object.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return {}, {}
+    found: dict[str, dict[str, Any]] = {}
+    at = text.find("{")
+    while at >= 0:
+        value, end = json_value(text, at)
+        branch_id = mapped(value).get("id")
+        if isinstance(branch_id, str) and branch_id in ids:
+            kept = {key: item for key, item in value.items() if key not in _FORMS or _FORMS[key](item)}
+            found.setdefault(branch_id, kept)
+            at = text.find("{", end)
+        else:
+            at = text.find("{", at + 1)
+    try:
+        return found, mapped(parse_json(data, file))
+    except StonehandError:
+        return found, {}
 
 
 def _active_repair(source: JsonSource, problem: Problem, branches: Branches) -> Repair | None:
@@ -122,16 +181,7 @@ _NAME_LIMIT: Final = 100
 
 
 def _list_repair(source: JsonSource, name: str) -> Repair:
-    what = f"list it under the name {name}"
-    if source.data is not None:
-        return source.repair(Kind.BRANCHES, what, _listing(name))
-
-    def edit(data: bytes | None) -> bytes | None:
-        index = dict(default_index()) if data is None else parse_json(data, source.file)
-        _listing(name)(index)
-        return dump_json(index)
-
-    return Repair(Kind.BRANCHES, what, source.file, edit, None)
+    return source.repair(Kind.BRANCHES, f"list it under the name {name}", _listing(name), new=dict(default_index()))
 
 
 def _listing(name: str) -> Change:

@@ -97,15 +97,18 @@ class JsonSource:
         """A finding at the value that `path` leads to."""
         return Finding(_line(message), self.file, _line(dotted(path)), json_line(self._text, path), advice, offered)
 
-    def repair(self, kind: Kind, description: str, change: Callable[[Any], None]) -> Repair:
-        """A repair that changes the parsed document in place; what it does not touch is written as it was read."""
+    def repair(self, kind: Kind, description: str, change: Callable[[Any], None], new: Any = None) -> Repair:
+        """A repair that changes the parsed document in place; what it does not touch is written as it was read.
+
+        Where there is no file, the document `new` is changed and written, if one is given.
+        """
         file = self.file
 
         def edit(data: bytes | None) -> bytes | None:
-            if data is None:
+            if data is None and new is None:
                 return None
-            value = parse_json(data, file)
-            before = copy.deepcopy(value)
+            value = copy.deepcopy(new) if data is None else parse_json(data, file)
+            before = None if data is None else copy.deepcopy(value)
             change(value)
             return data if value == before else dump_json(value)
 

@@ -42,8 +42,8 @@ class Branch:
 @dataclass(frozen=True, slots=True)
 class Branches:
     """A story's branches in the order of its index. `legacy`: the story's own folder holds the only
-    content. `doubt`: why `active` may not be the branch that is meant; it is shown, and nothing is written to it unless
-    it is named.
+    content. `made_up`: the index is of no use, so they are the folders there are. `doubt`: why `active` may not be the
+    branch that is meant; it is shown, and nothing is written to it unless it is named.
     """
 
     all: tuple[Branch, ...]
@@ -51,6 +51,7 @@ class Branches:
     legacy: bool = False
     problems: tuple[Problem, ...] = ()
     doubt: Problem | None = None
+    made_up: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -166,7 +167,7 @@ def _from_folders(story: Path, problems: tuple[Problem, ...]) -> Branches:
     branches = tuple(Branch(name, name) for name in names if "." not in name) or _ONLY_MAIN
     active = MAIN if any(branch.id == MAIN for branch in branches) else branches[0].id
     note = Problem(f"the branches were taken from the folders there are; {active} was used", story / INDEX)
-    return Branches(branches, active, problems=(*problems, note), doubt=problems[0])
+    return Branches(branches, active, problems=(*problems, note), doubt=problems[0], made_up=True)
 
 
 def adopt_branches(story: Path) -> None:
