@@ -24,7 +24,7 @@ ScriptFunction = Callable[..., str | None]
 CHUNK: Final = 500_000
 """Characters of a list handed over at a time: one long text would hold up the interface while it is made."""
 
-_ALIASES: Final = {
+OLD_FIELDS: Final = {
     "guidelineShortlist": "guidelineCatalog",
     "knowledgeShortlist": "knowledgeCatalog",
     "characterShortlist": "characterCatalog",
@@ -70,7 +70,7 @@ def script_fields(
         "customFragmentCatalogs": groups(state.custom_fragment_catalogs),
         "authorInput": value(lambda: state.author_input),
     }
-    for alias, name in _ALIASES.items():
+    for alias, name in OLD_FIELDS.items():
         fields[alias] = fields[name]
     return fields, _functions(snapshot)
 

@@ -5,21 +5,20 @@ Source: spec, section 15. `examine` reads and never writes; `repair` does what f
 
 from __future__ import annotations
 
-from contextlib import suppress
-
+from engine.doctor.associations import association_findings
 from engine.doctor.branches import index_findings, layout_findings
-from engine.doctor.chain import association_findings, chain_findings
+from engine.doctor.chain import chain_findings
 from engine.doctor.configs import Check, config_findings
 from engine.doctor.finding import Finding, Kind, Repair
 from engine.doctor.fragments import fragment_files, reference_findings, tag_findings, with_repair
 from engine.doctor.leftovers import leftover_findings
 from engine.doctor.mending import Repaired, repair
-from engine.doctor.meta import missing_meta, order_findings, settings_findings
+from engine.doctor.meta import missing_meta, order_findings, settings_findings, summary_findings
 from engine.doctor.models import model_findings, provider_findings
 from engine.doctor.others import log_findings, story_file_findings
 from engine.errors import StonehandError
 from engine.models.providers import Providers
-from engine.story import StoryFolder
+from engine.story import StoryFolder, StoryMeta
 
 __all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "provider_findings", "repair"]
 
@@ -38,7 +37,13 @@ def examine(folder: StoryFolder, providers: Providers | None = None, check: Chec
         return [Finding.of(error.problem)]
     found += layout_findings(story, branches)
     found += index_findings(story, branches)
+    meta: StoryMeta | None = None
+    try:
+        meta = folder.meta()
+    except StonehandError as error:
+        found.append(Finding.of(error.problem))
     everywhere: frozenset[str] = frozenset()
+    summarised: list[str] = []
     for branch_id in branches.ids:
         try:
             root = folder.content_root(branch_id)
@@ -48,24 +53,26 @@ def examine(folder: StoryFolder, providers: Providers | None = None, check: Chec
         files = fragment_files(root)
         everywhere |= files
         try:
-            snapshot = folder.snapshot(branch_id)
+            snapshot = folder.snapshot(branch_id) if meta is not None else folder.snapshot_without_meta(branch_id)
         except StonehandError as error:
             found.append(Finding.of(error.problem))
-            found += config_findings(root, None, check)
+            found += config_findings(root, None, files, check)
             found += log_findings(root)
             continue
         told = {*branches.problems}
         found += [with_repair(problem, snapshot, root) for problem in snapshot.problems if problem not in told]
         found += chain_findings(root, snapshot, files)
-        found += association_findings(root, files)
-        found += tag_findings(snapshot, root)
+        found += association_findings(root, snapshot, files)
+        found += tag_findings(snapshot, root, files)
         found += reference_findings(snapshot, root, files)
-        found += config_findings(root, snapshot, check)
+        found += config_findings(root, snapshot, files, check)
         found += log_findings(root)
-    with suppress(StonehandError):  # told with the snapshot
-        meta = folder.meta()
+        if snapshot.of_type("summary", archived=True):
+            summarised.append(branch_id)
+    if meta is not None:
         found += settings_findings(story, meta)
         found += order_findings(story, meta, everywhere)
+        found += summary_findings(story, meta, summarised, branches.ids)
         if providers is not None:
             found += model_findings(story, meta, providers)
     found += story_file_findings(story)

@@ -23,6 +23,7 @@ from engine.blocks.config import (
 from engine.disk import child, json_line, parse_json
 from engine.doctor.config_form import mend_form
 from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped, set_aside
+from engine.doctor.lookups import lookup_findings
 from engine.doctor.tags import lost_tags
 from engine.errors import Problem, StonehandError
 from engine.prompt import block_ids
@@ -39,9 +40,11 @@ Check = Callable[[str], Outcome]
 """A script to whether it compiles (`engine.scripts.ScriptEngine.check`)."""
 
 
-def config_findings(root: Path, snapshot: StorySnapshot | None, check: Check | None = None) -> Iterator[Finding]:
+def config_findings(
+    root: Path, snapshot: StorySnapshot | None, files: Collection[str], check: Check | None = None
+) -> Iterator[Finding]:
     """What is wrong with the block configs of one branch; without a snapshot only what the files alone can tell, and
-    without `check` nothing of scripts.
+    without `check` nothing of whether scripts compile. `files` are the names of all fragment files, readable or not.
     """
     definitions = {definition.name: definition for definition in agents()}
     for file in sorted((root / FOLDER).glob("*.json")):
@@ -73,7 +76,11 @@ def config_findings(root: Path, snapshot: StorySnapshot | None, check: Check | N
         yield from _tools(source, config, None if definition is None else definition.tools)
         yield from _custom_ids(source, config)
         if snapshot is not None:
-            yield from _tags(source, config, snapshot)
+            yield from _tags(source, config, snapshot, files)
+            for index, block in enumerate(config.customBlocks):
+                if block.type == "script":
+                    place = ("customBlocks", index, "content")
+                    yield from lookup_findings(source, place, block.id, block.content, snapshot, files)
         known: frozenset[str] = frozenset()
         if definition is not None and snapshot is not None:
             known = block_ids(definition, snapshot)
@@ -343,7 +350,9 @@ def _texts(source: JsonSource, config: BlockConfig, known: frozenset[str]) -> It
             )
 
 
-def _tags(source: JsonSource, config: BlockConfig, snapshot: StorySnapshot) -> Iterator[Finding]:
+def _tags(
+    source: JsonSource, config: BlockConfig, snapshot: StorySnapshot, files: Collection[str]
+) -> Iterator[Finding]:
     texts: list[tuple[tuple[str | int, ...], str]] = [
         (("customBlocks", index, "content"), block.content) for index, block in enumerate(config.customBlocks)
     ]
@@ -352,8 +361,7 @@ def _tags(source: JsonSource, config: BlockConfig, snapshot: StorySnapshot) -> I
         for block_id, override in config.overrides.items()
     ]
     for path, text in texts:
-        for tag in lost_tags(text, snapshot):
-            yield source.found(f"the tag {tag} names no fragment", path, "correct the id, or take the tag out")
+        yield from lost_tags(source, path, text, snapshot, files)
 
 
 def _effect(override: BlockOverride, block_id: str) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from engine import disk
-from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed
+from engine.doctor.finding import Finding, JsonSource, Kind, Repair, mapped
 from engine.doctor.tags import lost_tags
 from engine.errors import Conflict, Problem
 from engine.story import Fragment, StorySnapshot
 from engine.story.ids import FRAGMENT_ID, new_fragment_id
+from engine.story.meta import NO_META
 
 FOLDER: Final = "fragments"
 _WRITERS: Final = ("meta", "writerContextIds")
+_MENTIONS: Final = ("meta", "annotations")
 
 
 def fragment_files(root: Path) -> frozenset[str]:
@@ -50,7 +52,7 @@ def _other_id(problem: Problem, fragment: Fragment, snapshot: StorySnapshot, fil
     # No tag can name it. A name that others use can't be changed by itself.
     advice = "rename the file to an id such as kn-bafego, and give it that id"
     used = snapshot.chain.find_section(stem) >= 0 or stem in snapshot.meta.settings.fragment_order
-    if not copied or used:
+    if not copied or used or snapshot.meta is NO_META:  # without it nobody knows what the order names
         return Finding.of(problem, None, message, advice)
     new = new_fragment_id(fragment.type, snapshot.fragments)
     return Finding.of(problem, _renamed(file, new), message, advice)
@@ -74,30 +76,40 @@ def _renamed(file: Path, new: str) -> Repair:
 
 
 def reference_findings(snapshot: StorySnapshot, root: Path, files: frozenset[str]) -> Iterator[Finding]:
-    """Ids in `refs` and in what is recorded with a passage that no file has, and mentions that can't be read.
+    """Ids in `refs` and in what is recorded with a passage that no file has, and such lists that are none.
 
     `files` are the names of all fragment files, readable or not.
     """
     for fragment in snapshot.fragments.values():
         source: JsonSource | None = None
-        for path, ids in ((("refs",), fragment.raw.get("refs")), (_WRITERS, fragment.meta.get("writerContextIds"))):
-            lost = list(dict.fromkeys(item for item in listed(ids) if isinstance(item, str) and item not in files))
+        for path, given, none in (
+            (("refs",), fragment.raw.get("refs"), "the fragment refers to nothing"),
+            (_WRITERS, fragment.meta.get("writerContextIds"), "nothing counts as used by the writer"),
+            (_MENTIONS, fragment.meta.get("annotations"), "no mention in this passage counts"),
+        ):
+            label = ".".join(path)
+            if given is not None and not isinstance(given, list):
+                source = source or JsonSource(root / FOLDER / f"{fragment.id}.json")
+                yield source.found(f"is not a list, so {none}", path, "make it a list")
+                continue
+            named = (_named(path, item) for item in given or ())
+            lost = list(dict.fromkeys(item for item in named if item is not None and item not in files))
             if not lost:
                 continue
             source = source or JsonSource(root / FOLDER / f"{fragment.id}.json")
-            label = ".".join(path)
             yield source.found(
                 f"{label} names {', '.join(lost)}, which {'is' if len(lost) == 1 else 'are'} not there",
                 path,
                 "it does no harm; restore the fragment, or take the id out",
                 source.repair(Kind.REFERENCES, f"take what is not there out of {label}", _without(path, files)),
             )
-        mentions = fragment.meta.get("annotations")
-        if mentions is not None and not isinstance(mentions, list):
-            source = source or JsonSource(root / FOLDER / f"{fragment.id}.json")
-            yield source.found(
-                "is not a list, so no mention in this passage counts", ("meta", "annotations"), "make it a list"
-            )
+
+
+def _named(path: tuple[str, ...], item: Any) -> str | None:
+    """The fragment that an item of the list at `path` names: a mention, or elsewhere an id (spec, section 1.6)."""
+    if path == _MENTIONS:
+        item = mapped(item).get("fragmentId") if mapped(item).get("type") == "mention" else None
+    return item if isinstance(item, str) else None
 
 
 def _without(path: tuple[str, ...], files: frozenset[str]) -> Callable[[Any], None]:
@@ -105,21 +117,20 @@ def _without(path: tuple[str, ...], files: frozenset[str]) -> Callable[[Any], No
         holder = value
         for key in path[:-1]:
             holder = holder[key]
-        kept = [item for item in holder[path[-1]] if not isinstance(item, str) or item in files]
-        holder[path[-1]] = kept
+        items = holder[path[-1]]
+        holder[path[-1]] = [item for item in items if (named := _named(path, item)) is None or named in files]
 
     return change
 
 
-def tag_findings(snapshot: StorySnapshot, root: Path) -> Iterator[Finding]:
-    """Tags in fragments in use that name no fragment of the branch."""
+def tag_findings(snapshot: StorySnapshot, root: Path, files: Collection[str]) -> Iterator[Finding]:
+    """Tags in fragments in use that no fragment of the branch can be put in for."""
     for fragment in snapshot.fragments.values():
-        if fragment.archived:
+        if fragment.archived or not ("<@" in fragment.content or "<@" in fragment.description):
             continue
-        for field, text in (("content", fragment.content), ("description", fragment.description)):
-            for tag in lost_tags(text, snapshot):
-                source = JsonSource(root / FOLDER / f"{fragment.id}.json")
-                yield source.found(f"the tag {tag} names no fragment", (field,), "correct the id, or take the tag out")
+        source = JsonSource(root / FOLDER / f"{fragment.id}.json")
+        yield from lost_tags(source, ("content",), fragment.content, snapshot, files)
+        yield from lost_tags(source, ("description",), fragment.description, snapshot, files)
 
 
 def _set(file: Path, kind: Kind, key: str, text: str) -> Repair:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ from engine.errors import StonehandError
 from engine.story import StoryMeta
 from engine.story.branches import now_iso
 from engine.story.library import STORIES
-from engine.text import utf16_length
+from engine.story.render import type_label
+from engine.text import is_blank, utf16_length
 
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _TYPE_LIMITS: Final = (("name", 60), ("description", 250))
@@ -32,7 +33,9 @@ _RANGES: Final[tuple[tuple[tuple[str, ...], int, int | None], ...]] = (
 
 
 def settings_findings(story: Path, meta: StoryMeta) -> Iterator[Finding]:
-    """What the format does not allow in `meta.json`, and reading passes over: the id, types, numbers out of range."""
+    """What the format does not allow in `meta.json`, and reading passes over: the id, a name that says nothing, types,
+    numbers out of range.
+    """
     source = JsonSource(story / "meta.json")
     if meta.raw.get("id") != story.name:
 
@@ -45,6 +48,8 @@ def settings_findings(story: Path, meta: StoryMeta) -> Iterator[Finding]:
             "set it to the folder's name",
             source.repair(Kind.META, f"set the id to {story.name}", rename),
         )
+    if isinstance(meta.raw.get("name"), str) and is_blank(meta.name):
+        yield source.found("is blank, so the story has no name to be known by", ("name",), "give it one")
     settings = mapped(meta.raw.get("settings"))
     yield from _types(source, listed(settings.get("customFragmentTypes")))
     told = {problem.field for problem in meta.problems}
@@ -81,6 +86,13 @@ def _types(source: JsonSource, types: list[Any]) -> Iterator[Finding]:
             )
         for key, limit in _TYPE_LIMITS:
             text = item.get(key)
+            if key == "name" and (text is None or (isinstance(text, str) and is_blank(text))):
+                heading = text or type_label(kind, {})
+                yield source.found(
+                    f"the type {kind} has no name, so “{heading}” stands above its fragments",
+                    (*path, key),
+                    "give it one",
+                )
             if text is None:
                 continue
             if not isinstance(text, str):
@@ -123,6 +135,23 @@ def order_findings(story: Path, meta: StoryMeta, files: frozenset[str]) -> Itera
                 source.repair(Kind.FRAGMENT_ORDER, f"take {item} out of the order", drop),
             )
         seen.add(item)
+
+
+def summary_findings(
+    story: Path, meta: StoryMeta, hidden: Sequence[str], branches: Collection[str]
+) -> Iterator[Finding]:
+    """A summary from before there were summary fragments that is not used, as there are some (spec, section 3.3).
+
+    `hidden` are those of `branches` with a summary fragment, archived or not.
+    """
+    if not hidden or is_blank(meta.summary):
+        return
+    where = "" if len(hidden) == len(branches) else f" in {', '.join(hidden)}"
+    yield JsonSource(story / "meta.json").found(
+        f"this summary is not used{where}, as there are summary fragments",
+        ("summary",),
+        "take over what is wanted of it into a summary fragment, and empty it",
+    )
 
 
 def _once(value: Any) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from engine.agents import roles
 from engine.disk import json_line
 from engine.doctor.finding import Finding, JsonSource, mapped
 from engine.models.providers import Providers, field_name
-from engine.models.resolution import ALIASES, LEGACY_FIELDS, OVERRIDES, SETTINGS, resolve
+from engine.models.resolution import ALIASES, LEGACY_FIELDS, OVERRIDES, SETTINGS, resolve, spellings
 from engine.story import StoryMeta
 
 
@@ -45,6 +46,7 @@ def model_findings(story: Path, meta: StoryMeta, providers: Providers) -> Iterat
                 (SETTINGS, OVERRIDES, key),
                 "take it out, or give it the name of the agent that was meant",
             )
+    yield from _hidden(source, overrides)
     text = (source.data or b"").decode("utf-8-sig", "replace")
     named = [(SETTINGS, OVERRIDES, key, "providerId") for key in overrides]
     places = {field_name(path): path for path in (*named, *((SETTINGS, pair[0]) for pair in LEGACY_FIELDS.values()))}
@@ -58,3 +60,16 @@ def model_findings(story: Path, meta: StoryMeta, providers: Providers) -> Iterat
             if problem.line is None and path is not None:
                 problem = replace(problem, line=json_line(text, path))
             yield Finding.of(problem)
+
+
+def _hidden(source: JsonSource, overrides: Mapping[str, Any]) -> Iterator[Finding]:
+    """Entries under an older name whose agent has one under the newer, which counts alone (spec, section 9)."""
+    for role in dict.fromkeys(ALIASES.values()):
+        there = [key for key in spellings(role) if overrides.get(key) is not None]
+        for key in there[1:]:
+            if overrides[key] != {}:
+                yield source.found(
+                    f"{there[0]} is the newer name of the same and has an entry too, so this one changes nothing",
+                    (SETTINGS, OVERRIDES, key),
+                    f"take over what is wanted of it into {there[0]}, and take it out",
+                )

@@ -20,7 +20,7 @@ from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, is_legacy, parse_branches
 from engine.story.chain import NO_CHAIN, ProseChain, parse_chain
 from engine.story.fragment import Fragment, parse_fragment
-from engine.story.meta import StoryMeta, parse_meta
+from engine.story.meta import NO_META, StoryMeta, parse_meta
 
 T = TypeVar("T")
 
@@ -148,15 +148,25 @@ class StoryFolder:
             vouched = self._vouched.get(branch_id)
             if self._watched and vouched is not None and vouched[0] == generation:
                 return vouched[1]
-            branches = self.branches()
-            branch = branches.get(branch_id)
-            root = self.content_root(branch.id)
-            content = self._contents.get(root)
-            if content is None:
-                content = self._contents[root] = _Content(root, self.path)
-            snapshot = content.snapshot(self.path, branch.id, self._meta.load(), branches)
+            snapshot = self._snapshot(branch_id, self._meta.load)
             self._vouched[branch_id] = (generation, snapshot)
             return snapshot
+
+    def snapshot_without_meta(self, branch_id: str | None = None) -> StorySnapshot:
+        """A branch as it is now, whatever is in `meta.json`: its meta is `NO_META`. Only for examining what a story is
+        made of. Raises `NotFound` for a branch that is not there.
+        """
+        with self._lock:
+            return self._snapshot(branch_id, lambda: NO_META)
+
+    def _snapshot(self, branch_id: str | None, meta: Callable[[], StoryMeta]) -> StorySnapshot:
+        branches = self.branches()
+        branch = branches.get(branch_id)
+        root = self.content_root(branch.id)
+        content = self._contents.get(root)
+        if content is None:
+            content = self._contents[root] = _Content(root, self.path)
+        return content.snapshot(self.path, branch.id, meta(), branches)
 
     def create_branch(self, name: str, parent: str | None = None, fork_after: int | None = None) -> Branch:
         """Copy a branch (the active one by default) under a new name and make the copy the active one.

@@ -74,6 +74,10 @@ class StoryMeta:
     problems: tuple[Problem, ...] = ()
 
 
+NO_META: Final = StoryMeta("", "", "", Settings(), {})
+"""What stands for the meta of a story whose file can't be used: nothing but defaults."""
+
+
 def parse_meta(file: Path, data: bytes | None) -> StoryMeta:
     """A story's meta. Malformed fields get their default and are reported in `problems`.
 

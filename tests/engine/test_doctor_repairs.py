@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine.doctor import Finding, Kind, Repaired, examine, repair
 from engine.story import StoryFolder
@@ -60,6 +62,22 @@ def setting(**values: Any) -> Fault:
     return edited("meta.json", lambda value: value["settings"].update(values))
 
 
+def all_of(*faults: Fault) -> Fault:
+    def make(story: Path) -> None:
+        for fault in faults:
+            fault(story)
+
+    return make
+
+
+def script(body: str) -> Fault:
+    return config(customBlocks=[custom_block("cb-aaaa", body, type="script")])
+
+
+def broken(name: str) -> Fault:
+    return lambda story: (story / name).write_text("{", "utf-8")
+
+
 def leftover(story: Path) -> None:
     file = story / "branches/main/fragments/kn-mirafa.json.tmp-mb3k2x-a1b2c3"
     file.write_text("{", "utf-8")
@@ -68,6 +86,9 @@ def leftover(story: Path) -> None:
 
 CHAIN = "branches/main/prose-chain.json"
 FRAGMENT = "branches/main/fragments/gl-tonare.json"
+QUAY = "branches/main/fragments/kn-mirafa.json"
+INDEXES = "branches/main/associations.json"
+FOR_THE_LIBRARIAN = "pass-to-librarian-system-prompt"
 BLOCK = custom_block("cb-aaaa", "x")
 
 REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
@@ -224,10 +245,68 @@ REPAIRABLE: dict[str, tuple[Fault, Kind, str, str]] = {
         "differs from the folder's name, which counts: the-quay",
     ),
     "tag index names no fragment": (
-        added("branches/main/associations.json", {"tagIndex": {"sea": ["kn-mirafa", "kn-lost00"]}, "refIndex": {}}),
+        all_of(
+            added(INDEXES, {"tagIndex": {"sea": ["kn-mirafa", "kn-lost00"]}, "refIndex": {}}),
+            edited(QUAY, lambda v: v.update(tags=["sea"])),
+        ),
         Kind.ASSOCIATIONS,
         "tagIndex.sea[1]",
         "the tag sea names kn-lost00",
+    ),
+    "a tag that is only in the fragment": (
+        all_of(edited(QUAY, lambda v: v.update(tags=["sea"])), edited(FRAGMENT, lambda v: v.update(tags=["sea"]))),
+        Kind.ASSOCIATIONS,
+        "tagIndex.sea",
+        "the tag sea of gl-tonare, kn-mirafa is not in the index: scripts find them, the index does not",
+    ),
+    "a tag that is only in the index": (
+        all_of(
+            added(INDEXES, {"tagIndex": {"sea": ["gl-tonare", "kn-mirafa"]}, "later": 1}),
+            edited(FRAGMENT, lambda v: v.update(tags=["sea"])),
+        ),
+        Kind.ASSOCIATIONS,
+        "tagIndex.sea[1]",
+        "the index has the tag sea for kn-mirafa, which does not carry it, so scripts do not find it",
+    ),
+    "a tag for the librarian that does not reach it": (
+        edited(FRAGMENT, lambda v: v.update(tags=[FOR_THE_LIBRARIAN])),
+        Kind.ASSOCIATIONS,
+        f"tagIndex.{FOR_THE_LIBRARIAN}",
+        "only the index counts for this one, so gl-tonare does not reach the librarian's agents",
+    ),
+    "a tag for the librarian that the fragment has not": (
+        added(INDEXES, {"tagIndex": {FOR_THE_LIBRARIAN: ["gl-tonare"]}}),
+        Kind.ASSOCIATIONS,
+        f"tagIndex.{FOR_THE_LIBRARIAN}[0]",
+        "but only the index counts for this one: it reaches the librarian's agents",
+    ),
+    "a mention of no fragment": (
+        edited(
+            FRAGMENT,
+            lambda v: v["meta"].update(
+                annotations=[
+                    {"type": "mention", "fragmentId": "kn-lost00", "text": "there"},
+                    {"type": "mention", "fragmentId": "kn-mirafa", "text": "here"},
+                    {"type": "note", "fragmentId": "kn-lost01"},
+                    "kn-lost02",
+                ]
+            ),
+        ),
+        Kind.REFERENCES,
+        "meta.annotations",
+        "meta.annotations names kn-lost00, which is not there",
+    ),
+    "section that shows what another has": (
+        edited(CHAIN, lambda v: v["entries"][1].update(proseFragments=["pr-aaaa01"], active="pr-aaaa00")),
+        Kind.CHAIN,
+        "entries[1].active",
+        "section 2 shows pr-aaaa00, which belongs to section 1 and is not among its variants",
+    ),
+    "section that shows what a later one has": (
+        edited(CHAIN, lambda v: v["entries"][0].update(active="pr-aaaa01")),
+        Kind.CHAIN,
+        "entries[0].active",
+        "section 1 shows pr-aaaa01, which belongs to section 2",
     ),
     "references of no fragment": (
         added("branches/main/associations.json", {"tagIndex": {}, "refIndex": {"__backref:kn-lost00": ["kn-mirafa"]}}),
@@ -424,6 +503,92 @@ NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
         "<@kn-lost00:short>",
     ),
     "lost tag in a fragment": (edited(FRAGMENT, lambda v: v.update(content="<@ch-lost00>")), "content", "<@ch-lost00>"),
+    "a tag in a custom block whose fragment can't be read": (
+        all_of(config(customBlocks=[{**BLOCK, "content": "See <@kn-mirafa:short>."}]), broken(QUAY)),
+        "customBlocks[0].content",
+        "the tag <@kn-mirafa:short> names a fragment whose file can't be used",
+    ),
+    "a tag in an override whose fragment can't be read": (
+        all_of(config(overrides={"tools": {"contentMode": "append", "customContent": "<@kn-mirafa>"}}), broken(QUAY)),
+        "overrides.tools.customContent",
+        "the tag <@kn-mirafa> names a fragment whose file can't be used",
+    ),
+    "a tag in a fragment whose fragment can't be read": (
+        all_of(edited(FRAGMENT, lambda v: v.update(description="As <@kn-mirafa>.")), broken(QUAY)),
+        "description",
+        "the tag <@kn-mirafa> names a fragment whose file can't be used",
+    ),
+    "a script's fragment that is not there": (
+        script("const f =\n  await ctx.getFragment('kn-nosuch')\nreturn f.content"),
+        "customBlocks[0].content",
+        "the script of cb-aaaa looks for kn-nosuch (line 2), which is not there",
+    ),
+    "a script's fragment that can't be read": (
+        all_of(script("return ctx.getFragment('kn-mirafa')"), broken(QUAY)),
+        "customBlocks[0].content",
+        "looks for kn-mirafa (line 1), whose file can't be used",
+    ),
+    "an id that a script compares with": (
+        script("return ctx.knowledgeCatalog.filter(f => f.id !== 'kn-nosuch').length"),
+        "customBlocks[0].content",
+        "looks for kn-nosuch (line 1), which is not there",
+    ),
+    "a type that a script looks for": (
+        script("const all = await ctx.getFragments('place')"),
+        "customBlocks[0].content",
+        "looks for fragments of the type place (line 1), which there is not",
+    ),
+    "a tag that a script looks for": (
+        script("const { getFragmentsByTag } = ctx\nreturn getFragmentsByTag(`sea`)"),
+        "customBlocks[0].content",
+        "looks for the tag sea (line 2), which no fragment carries",
+    ),
+    "a tag of archived fragments that a script looks for": (
+        all_of(
+            script("return ctx.getFragmentByTag('sea')"),
+            edited(QUAY, lambda v: v.update(tags=["sea"], archived=True)),
+        ),
+        "customBlocks[0].content",
+        "looks for the tag sea (line 1), which only archived fragments carry",
+    ),
+    "an old name that a script uses": (
+        script("return ctx.guidelineShortlist.length"),
+        "customBlocks[0].content",
+        "reads ctx.guidelineShortlist (line 1), a name of the older layout",
+    ),
+    "references that are no list": (
+        edited(FRAGMENT, lambda v: v.update(refs=5)),
+        "refs",
+        "is not a list, so the fragment refers to nothing",
+    ),
+    "writer's context that is no list": (
+        edited(FRAGMENT, lambda v: v["meta"].update(writerContextIds="kn-mirafa")),
+        "meta.writerContextIds",
+        "is not a list",
+    ),
+    "a blank name of the story": (
+        edited("meta.json", lambda v: v.update(name=" ")),
+        "name",
+        "is blank, so the story has no name",
+    ),
+    "a type without a name": (
+        setting(customFragmentTypes=[{"type": "place_names"}]),
+        "settings.customFragmentTypes[0].name",
+        "the type place_names has no name, so “Place Names” stands above its fragments",
+    ),
+    "an old summary that is not used": (
+        all_of(
+            edited("meta.json", lambda v: v.update(summary="It was night.")),
+            added("branches/main/fragments/sm-aaaa00.json", fragment("sm-aaaa00", "summary", "Night.", archived=True)),
+        ),
+        "summary",
+        "this summary is not used, as there are summary fragments",
+    ),
+    "a section that has only what another has": (
+        edited(CHAIN, lambda v: v["entries"][0].update(proseFragments=[], active="pr-aaaa01")),
+        "entries[0].active",
+        "section 1 shows pr-aaaa01, which belongs to section 2 and is not among its variants",
+    ),
     "a tool there is none of": (
         config(disabledTools=["editProse"]),
         "disabledTools[0]",
@@ -518,6 +683,7 @@ def test_what_only_its_owner_can_mend_is_said(fault: str, story: Path, state: Pa
     assert len(found) == 1, [str(item) for item in examine(StoryFolder(story))]
     assert found[0].offered is None
     assert found[0].repair, "it says what to do"
+    assert found[0].line is not None or not field, "it says where"
 
 
 def test_every_fault_of_a_config_is_told(story: Path) -> None:
@@ -573,6 +739,131 @@ def test_a_broken_meta_does_not_hide_the_configs_faults(story: Path) -> None:
     (story / "meta.json").write_text("{", "utf-8")
     found = {item.file.name for item in examine(StoryFolder(story)) if item.file is not None}
     assert found == {"meta.json", f"{WRITER}.json"}
+
+
+def test_a_broken_meta_hides_nothing_that_does_not_need_it(story: Path) -> None:
+    names = (
+        "lost section",
+        "two files of one id",
+        "unknown placement",
+        "a tag that is only in the fragment",
+        "override of no block",
+    )
+    for name in names:
+        REPAIRABLE[name][0](story)
+    added("branches/main/fragments/kn-mirafa copy.json", fragment("kn-mirafa", "knowledge", "Ten."))(story)
+    (story / "meta.json").write_text("{", "utf-8")
+    found = examine(StoryFolder(story))
+    told = {item.field for item in found}
+    assert told == {"", "id", *(REPAIRABLE[name][2] for name in names)}
+    assert [item.field for item in found if item.file == story / "meta.json"] == [""]
+    (copied,) = (item for item in found if item.file and item.file.stem == "kn-mirafa copy")
+    assert copied.offered is None, "the order in meta.json may name it"
+    assert StoryFolder(story).snapshot_without_meta().fragments
+
+
+def test_types_are_not_told_of_when_nobody_knows_those_there_are(story: Path) -> None:
+    script("return ctx.getFragments('place')")(story)
+    (story / "meta.json").write_text("[]", "utf-8")
+    assert [item.file for item in examine(StoryFolder(story))] == [story / "meta.json"]
+
+
+def test_a_summary_that_some_branches_use_says_which_do_not(data: Path) -> None:
+    story = make_story(data, branches=("main", "br-two"), summary="It was night.")
+    assert examine(StoryFolder(story)) == []
+    added("branches/br-two/fragments/sm-aaaa00.json", fragment("sm-aaaa00", "summary", "Night."))(story)
+    assert only(story).message == "this summary is not used in br-two, as there are summary fragments"
+
+
+def test_a_script_that_finds_what_it_looks_for_is_no_fault(story: Path) -> None:
+    edited(QUAY, lambda value: value.update(tags=["sea"]))(story)
+    added(INDEXES, {"tagIndex": {"sea": ["kn-mirafa"]}})(story)
+    script(
+        "// ctx.getFragment('kn-nosuch')\n"
+        "const f = await ctx.getFragment('kn-mirafa'), t = await ctx.getFragmentsByTag('sea')\n"
+        "const k = await ctx.getFragments('knowledge'), m = other.getFragment('kn-no' + 'such')\n"
+        "const all = await ctx.getFragments(), id = ctx.getFragment('kn-nosuch' + m)\n"
+        "return /'kn-nosuch'/.test(`don't ask for kn-nosuch ${f.name}`) ? 'see kn-nosuch' : t.length / k.length"
+    )(story)
+    assert examine(StoryFolder(story)) == []
+
+
+def test_a_script_is_told_of_once_for_each_thing(story: Path) -> None:
+    script("const a = 'kn-nosuch', b = 'kn-nosuch'\nreturn ctx.getFragment('kn-nosuch') || ctx.getFragment('x')")(story)
+    assert [item.message.partition("looks for ")[2] for item in examine(StoryFolder(story))] == [
+        "kn-nosuch (line 1), which is not there",
+        "x (line 2), which is not there",
+    ]
+
+
+def test_without_an_index_one_is_written_for_the_tags(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    (story / INDEXES).unlink()
+    assert examine(StoryFolder(story)) == []
+    edited(QUAY, lambda value: value.update(tags=["sea", "sea", "land"]))(story)
+    found = examine(StoryFolder(story))
+    assert [item.field for item in found] == ["tagIndex.sea", "tagIndex.land"]
+    assert mend(found, data, tmp_path / "b").failed == ()
+    assert read(story / INDEXES) == {"tagIndex": {"sea": ["kn-mirafa"], "land": ["kn-mirafa"]}, "refIndex": {}}
+    assert examine(StoryFolder(story)) == []
+
+
+def test_the_index_keeps_its_order_and_what_is_not_known(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
+    index = {"later": 1, "tagIndex": {"b": ["kn-mirafa"], "a": ["gl-tonare"], "odd": 5}, "refIndex": {"x": []}}
+    added(INDEXES, index)(story)
+    edited(QUAY, lambda value: value.update(tags=["a", "c"]))(story)
+    edited(FRAGMENT, lambda value: value.update(tags=5))(story)
+    found = [item for item in examine(StoryFolder(story)) if item.file == story / INDEXES and item.offered]
+    assert [item.field for item in found] == ["refIndex.x", "tagIndex.b[0]", "tagIndex.a", "tagIndex.c"]
+    assert mend(found[1:], data, tmp_path / "b").failed == ()
+    assert read(story / INDEXES) == {
+        "later": 1,
+        "tagIndex": {"a": ["gl-tonare", "kn-mirafa"], "odd": 5, "c": ["kn-mirafa"]},
+        "refIndex": {"x": []},
+    }
+
+
+BROKEN_INDEXES: dict[str, tuple[str, dict[str, str]]] = {
+    "empty": ("", {"br-two": "br-two", "main": "main"}),
+    "a list": ("[]", {"br-two": "br-two", "main": "main"}),
+    "no list in it": ('{"later": 1, "branches": 5}', {"br-two": "br-two", "main": "main"}),
+    "no branch in it": ('{"branches": [{"id": ".."}]}', {"br-two": "br-two", "main": "main"}),
+    "cut off": (
+        '{"branches": [{"id": "main", "name": "The {quay}", "createdAt": "2026"}, {"id": "br-two", "name": "What',
+        {"main": "The {quay}", "br-two": "br-two"},
+    ),
+    "a comma too many": (
+        '{"branches": [{"id": "main", "name": "Main", "x": {"id": "br-two"}}, {"id": "br-two", "name": " "},],}',
+        {"main": "Main", "br-two": "br-two"},
+    ),
+    "entries of others": (
+        '{{"id": "br-gone", "name": "Gone"} {"id": "br-two", "name": "Two", "order": -1} {"id": "br-two", "name": "3"}',
+        {"br-two": "Two", "main": "main"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_INDEXES)
+def test_a_broken_index_of_branches_is_written_anew(name: str, data: Path, tmp_path: Path, state: Path) -> None:
+    story = make_story(data, branches=("main", "br-two"))
+    text, names = BROKEN_INDEXES[name]
+    (story / "branches.json").write_text(text, "utf-8")
+    folder = StoryFolder(story)
+    shown = folder.branches()
+    found = examine(folder)
+    assert [item.offered.kind for item in found if item.offered is not None] == [Kind.BRANCHES]
+    outcome = mend(found, data, tmp_path / "b")
+    assert (len(outcome.done), outcome.failed) == (1, ())
+    assert examine(StoryFolder(story)) == []
+    after = StoryFolder(story).branches()
+    assert {branch.id: branch.name for branch in after.all} == names
+    assert [branch.id for branch in after.all] == list(names)
+    assert (set(after.ids), after.active, after.doubt) == (set(shown.ids), shown.active, None)
+    assert StoryFolder(story).branch_to_write().id == "main"
+    index = read(story / "branches.json")
+    assert all(item["order"] >= 0 and item["createdAt"] for item in index["branches"])
+    assert index.get("later") == (1 if "later" in text else None)
+    assert outcome.backup is not None
+    assert (outcome.backup / "stories/the-quay/branches.json").read_text("utf-8") == text
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
@@ -729,6 +1020,9 @@ def test_what_a_story_says_of_models_in_vain_is_found(data: Path, workspace: Wor
             "generation.writer": {"providerId": "prov-gone", "modelId": None},
             "librarian.chat": {"temperature": 3, "modelId": "m"},
             "librarianRefine": "big",
+            "librarianChat": {"providerId": "prov-a"},
+            "prewriter": {},
+            "generation.prewriter": {"temperature": 1},
             "poet": {"modelId": "m"},
             "directions": {"providerId": "prov-a", "temperature": 1},
         },
@@ -738,6 +1032,8 @@ def test_what_a_story_says_of_models_in_vain_is_found(data: Path, workspace: Wor
     found = told(workspace, "the-quay")
     place = 'meta.json: settings.modelOverrides["generation.writer"].providerId'
     assert "the provider 'prov-gone' is not there" in found.pop(place)
+    hidden = found.pop("meta.json: settings.modelOverrides.librarianChat")
+    assert hidden.startswith("librarian.chat is the newer name of the same and has an entry too")
     assert "from 0 to 2" in found.pop('meta.json: settings.modelOverrides["librarian.chat"].temperature')
     assert "is not an object" in found.pop("meta.json: settings.modelOverrides.librarianRefine")
     assert "no agent or role poet" in found.pop("meta.json: settings.modelOverrides.poet")
@@ -755,6 +1051,43 @@ def test_a_lost_section_does_not_come_to_show_a_character(story: Path, data: Pat
     change(story / CHAIN, lambda value: value["entries"].append(entry))
     mend(examine(StoryFolder(story)), data, tmp_path / "b")
     assert [item["active"] for item in read(story / CHAIN)["entries"]] == ["pr-aaaa00", "pr-aaaa01"]
+
+
+IDS = ("pr-aaaa00", "pr-aaaa01", "pr-broken", "mk-aaaa00", "pr-lost00", "pr-lost01", "ch-bafego")
+ENTRY = st.fixed_dictionaries(
+    {"active": st.sampled_from(IDS)}, optional={"proseFragments": st.lists(st.sampled_from(IDS), max_size=3)}
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(entries=st.lists(ENTRY, max_size=5), chosen=st.lists(st.booleans(), min_size=30, max_size=30))
+def test_no_repair_of_the_chain_shares_or_loses_a_fragment(
+    story: Path, entries: list[dict[str, Any]], chosen: list[bool]
+) -> None:
+    added("branches/main/fragments/mk-aaaa00.json", fragment("mk-aaaa00", "marker"))(story)
+    added("branches/main/fragments/pr-broken.json", "{")(story)
+    added(CHAIN, {"entries": entries})(story)
+    found = [item.offered for item in examine(StoryFolder(story)) if item.file == story / CHAIN and item.offered]
+    data: bytes | None = (story / CHAIN).read_bytes()
+    for item, wanted in zip(found, chosen, strict=False):
+        if wanted:
+            assert item.edit is not None
+            data = item.edit(data)
+    assert data is not None
+    after = json.loads(data)["entries"]
+    for name in IDS[:4]:
+        listed, once = _listing(after, name), _listing(entries, name)
+        assert listed <= max(once, 1), f"{name} belongs to two sections now"
+        assert _holding(after, name) <= _holding(entries, name)
+        assert bool(_holding(after, name)) is bool(_holding(entries, name)), f"{name} is lost"
+
+
+def _listing(entries: list[dict[str, Any]], name: str) -> int:
+    return sum(name in entry.get("proseFragments", ()) for entry in entries)
+
+
+def _holding(entries: list[dict[str, Any]], name: str) -> int:
+    return sum(name in (entry["active"], *entry.get("proseFragments", ())) for entry in entries)
 
 
 def test_a_script_that_does_not_compile_is_found_and_none_is_run(workspace: Workspace, story: Path) -> None:
