@@ -13,7 +13,7 @@ from typing import Final, Literal, Protocol, TypeVar
 
 from engine.errors import StonehandError
 from engine.models.resolution import DEFAULT_MAX_OUTPUT_TOKENS
-from engine.models.tokens import TOTAL_MARGIN
+from engine.models.tokens import TOTAL_MARGIN as TOTAL_MARGIN
 from engine.models.windows import Window
 
 Fit = Literal["yes", "maybe", "no", "unknown"]

@@ -664,12 +664,14 @@ class Workspace:
         """Have an agent or role inherit everything again; None when it did already."""
         from engine.models.choice import clear
 
+        self._models.clear()
         return clear(self.story(story_id), checked_role(role))
 
     def undo_model(self, change: ModelChange) -> ModelChange:
         """Take back what one of the two above changed; returns what does it again. Raises `Conflict`."""
         from engine.models.choice import undo_choice
 
+        self._models.clear()
         return undo_choice(self.story(change.story), change)
 
     # -- generating
@@ -806,6 +808,11 @@ class Workspace:
     def listen(self, listener: Callable[[str, frozenset[Path]], None]) -> None:
         """Have `listener(story id, files)` called, on the engine's thread, when files of an open story change."""
         self._listeners.append(listener)
+
+    def listen_to_providers(self, listener: Callable[[], object]) -> None:
+        """Have `listener` called, on the engine's thread, when a file that defines providers changed; if `watch`."""
+        if self._watch:
+            self._runtime.submit(self._follow_providers(listener))
 
     def flush(self) -> None:
         """Bring unsaved edits to the journal and open passages to disk, at once; for a program that is being ended.
@@ -993,6 +1000,36 @@ class Workspace:
         finally:
             folder.trust_watch(False)
             stop.set()
+
+    async def _follow_providers(self, listener: Callable[[], object]) -> None:
+        from watchfiles import awatch
+
+        files = (self.provider_files.config, self.provider_files.own)
+        names = {file.name for file in files}
+        stop = asyncio.Event()
+        try:
+            while True:
+                # A folder that is not there yet is waited for in the nearest one that is.
+                folders = {_nearest(file.parent) for file in files}
+                async for changes in awatch(
+                    *folders, recursive=False, debounce=200, step=50, stop_event=stop, watch_filter=None
+                ):
+                    moved = {_nearest(file.parent) for file in files} != folders
+                    if moved or any(Path(path).name in names for _, path in changes):
+                        listener()
+                    if moved:
+                        break
+                else:
+                    return
+        except (ImportError, RuntimeError, OSError):
+            pass  # no watch here: providers are looked at whenever a story is
+        finally:
+            stop.set()
+
+
+def _nearest(folder: Path) -> Path:
+    """A folder, or where it would be made: the lowest one above it that is there."""
+    return next((place for place in (folder, *folder.parents) if place.is_dir()), folder)
 
 
 def _config_file(content_root: Path, agent_name: str) -> Path:

@@ -90,6 +90,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("mark-all", ("asterisk",), "list"),
     Action("copy", ("y",), "list"),
     Action("filter", ("slash",), "list"),
+    # list: the agent
+    Action("model", ("M",), "list"),
+    Action("tools", ("t",), "list"),
+    Action("budget", ("B",), "list"),
     # the main screen
     Action("undo", ("u", "ctrl+z"), "list"),
     Action("redo", ("ctrl+r", "ctrl+y"), "list"),

@@ -39,6 +39,7 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("STONEHAND_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
 
 
 @pytest.fixture

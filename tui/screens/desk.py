@@ -25,6 +25,7 @@ from tui.bindings import bindings_for
 from tui.language import t
 from tui.safe_text import visible
 from tui.saver import Saver
+from tui.screens.agent_actions import AgentActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.leftover_actions import LeftoverActions
@@ -33,7 +34,6 @@ from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.block_list import BlockList
-from tui.widgets.cells import short_count
 from tui.widgets.inspector import Inspector
 from tui.widgets.line_input import LineInput
 
@@ -49,7 +49,7 @@ FOLLOW_PAUSE = 0.15
 PANES = ("agents", "blocks", "inspector")
 
 
-class DeskScreen(LeftoverActions, CompareActions, ExchangeActions, StoryActions):
+class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions, StoryActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,6 +115,7 @@ class DeskScreen(LeftoverActions, CompareActions, ExchangeActions, StoryActions)
             workspace = await self.stonehand.open_workspace()
             workspace.listen(self._on_engine_change)
             await self.open_story(None, None, DEFAULT_AGENT)
+            self.follow_providers()
         finally:
             collector.release()
 
@@ -201,6 +202,7 @@ class DeskScreen(LeftoverActions, CompareActions, ExchangeActions, StoryActions)
             session.install(loaded)
             self.blocks.empty = t("list.none")
             self.show_rows()
+            self.look_up_model()
         return session is self.session
 
     # -- showing
@@ -265,16 +267,8 @@ class DeskScreen(LeftoverActions, CompareActions, ExchangeActions, StoryActions)
             return
         rows = session.rows
         agent = self.workspace.agent(session.agent)
-        known = session.document.state.value
-        state = t(f"desk.state.{known}", agent=agent.display_name.lower(), provider=t("desk.rehearsal"))
-        sums = [sum([row.tokens or 0 for row in rows if row.role == role]) for role in ("system", "user")]
-        system, user, total = (short_count(count) for count in (*sums, sum(sums)))
-        self.query_one("#top", TopBar).show(
-            self._story_name,
-            session.branch,
-            t("desk.tokens", state=state, system=system, user=user, total=total),
-            t("desk.total", state=state, total=total),
-        )
+        used = sum([row.tokens or 0 for row in rows])
+        self.show_budget(self._story_name, agent.display_name.lower(), session.document.state, used)
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
         parts = [agent.display_name, *self.list_parts(), t("desk.blocks", count=len(rows))]
         parts += [t("desk.custom", count=custom)] if custom else []

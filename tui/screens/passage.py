@@ -15,6 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from engine.errors import StonehandError
+from engine.prompt import Prompt
 from engine.runs import Run
 from engine.session import Session
 from engine.text import collapse_space
@@ -109,6 +110,8 @@ class PassageScreen(WorkingScreen[None]):
             session.install(await self.wait(lambda: session.load(config)))
             prompt = await self.wait(workspace.request(session))
             wire = await self.wait(lambda: workspace.wire(prompt, self._provider))
+            if not await self._may_send(prompt):
+                return
         except StonehandError as error:
             self.report(error)
             return
@@ -124,6 +127,20 @@ class PassageScreen(WorkingScreen[None]):
         workspace.generate(run)
         self._timer = self.set_interval(1 / self._rate, self._show_run)
         self._show_run()
+
+    async def _may_send(self, prompt: Prompt) -> bool:
+        """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not."""
+        from tui.screens.budget import ask_over_budget
+
+        session, workspace = self._session, self.workspace
+        if self._provider != REHEARSAL:
+            return True  # a replay sends nothing
+        budget = await self.wait(lambda: workspace.budget(session.story, session.agent))
+        used = await self.wait(lambda: prompt.tokens.total)
+        fits = budget.fit(used)
+        if fits == "maybe":
+            self.say(t("budget.may-not-fit", model=budget.window.model), warning=True)
+        return fits != "no" or await ask_over_budget(self.app, budget, used, prompt.blocks)
 
     def _show_run(self) -> None:
         run = self._run

@@ -21,11 +21,12 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
-from tui.widgets.cells import short_count
+from tui.widgets.budget_words import budget_words, model_name
 from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptView
 
 if TYPE_CHECKING:
+    from engine.budget import Budget
     from engine.why import Explanation
 
 
@@ -44,6 +45,7 @@ class PromptScreen(WorkingScreen[None]):
         super().__init__()
         self._session = session
         self._prompt: Prompt | None = None
+        self._budget: Budget | None = None
         self._explaining: Callable[[], Explanation] | None = None
         self._explanation: Explanation | None = None
         self._pointed_key: str | None = None
@@ -75,27 +77,31 @@ class PromptScreen(WorkingScreen[None]):
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
         self.view.focus()
-        self._show_top(prompt)
+        budget = self._budget = await self.wait(lambda: self.workspace.budget(session.story, session.agent))
+        self._show_top(prompt, budget)
         if prompt.warnings:
             first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1
             self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
 
-    def _show_top(self, prompt: Prompt) -> None:
+    def _show_top(self, prompt: Prompt, budget: Budget) -> None:
         agent = self.workspace.agent(self._session.agent).display_name.lower()
-        system, user, total = map(short_count, (prompt.tokens.system, prompt.tokens.user, prompt.tokens.total))
+        words = budget_words(prompt.tokens.total, budget)
         blocks = t("prompt.blocks", count=len(prompt.blocks))
-        tokens_of_roles = t("prompt.tokens", system=system, user=user, total=total)
-        counts = (f"{blocks}   {tokens_of_roles}", t("prompt.total", total=total))
         self.query_one("#top", TopBar).show(
-            t("prompt.title"), self._session.branch, *(f"{agent} · {count}" for count in counts)
+            t("prompt.title"),
+            self._session.branch,
+            f"{agent} · {blocks} · {model_name(budget)}   {words[0]}",
+            *(f"{agent} {word}" for word in words),
+            words[-1],
+            alert=budget.fit(prompt.tokens.total) == "no",
         )
 
     def say_again(self) -> None:
         self.query_one("#search", Input).placeholder = t("prompt.search")
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
         self.view.refresh()
-        if self._prompt is not None:
-            self._show_top(self._prompt)
+        if self._prompt is not None and self._budget is not None:
+            self._show_top(self._prompt, self._budget)
 
     def action_search(self) -> None:
         box = self.query_one("#search", Input)

@@ -31,19 +31,36 @@ class TopBar(Widget):
     TopBar { height: 1; background: $panel; color: $foreground; }
     """
 
+    @dataclass
+    class Pressed(Message):
+        """The right side was clicked."""
+
+        bar: TopBar
+
+        @property
+        def control(self) -> TopBar:
+            return self.bar
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._title = ("", "")
         self._states: tuple[str, ...] = ("",)
+        self._alert = False
+        self._right = 0
 
-    def show(self, story: str, branch: str, *states: str) -> None:
+    def show(self, story: str, branch: str, *states: str, alert: bool = False) -> None:
         """Set what the bar says; nothing is drawn when nothing changed.
 
         `states` are wordings of the right side, the longest first: the first that leaves the title whole is shown.
+        `alert`: what they say needs a look, which has a sign of its own in them.
         """
-        if (self._title, self._states) != ((story, branch), states):
-            self._title, self._states = (story, branch), states or ("",)
+        if (self._title, self._states, self._alert) != ((story, branch), states, alert):
+            self._title, self._states, self._alert = (story, branch), states or ("",), alert
             self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        if event.x >= self.size.width - self._right:
+            self.post_message(self.Pressed(self))
 
     def render(self) -> Content:
         width = self.size.width
@@ -56,7 +73,10 @@ class TopBar(Widget):
                 room = width - Content(left).cell_length - Content(right).cell_length
                 if room >= wanted or (state == self._states[-1] and left == " " and room >= _LEAST_NAME):
                     title = f"{fit(name, room - 2)}  "
-                    return Content.assemble((left, "bold $text-primary"), (title, ""), (right, "$text-muted"))
+                    self._right = Content(right).cell_length
+                    style = "bold $text-warning" if self._alert else "$text-muted"
+                    return Content.assemble((left, "bold $text-primary"), (title, ""), (right, style))
+        self._right = 0
         return Content(fit(f" {name}", width))
 
 

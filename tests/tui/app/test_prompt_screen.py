@@ -34,7 +34,7 @@ async def test_it_is_the_text_of_the_messages(editor: Open) -> None:
         assert [block.id for block in view.blocks] == [block.id for block in prompt.blocks]
         assert [block.tokens for block in view.blocks] == [block.tokens for block in prompt.blocks]
         assert "Nine boats. " in view.text
-        assert f"{prompt.tokens.system} + {prompt.tokens.user} = {prompt.tokens.total} tokens" in ed.lines()[0]
+        assert f"rehearsal   ~{prompt.tokens.total}/1M ▓░░░░ 0%" in ed.lines()[0]
         await ed.press("escape")
         assert ed.focus == "blocks"
         assert ed.listed_names() == [block.name for block in prompt.blocks]

@@ -13,6 +13,7 @@ from textual.screen import Screen
 import tui.screens
 from engine.workspace import WRITER
 from tests.libraries import GENERATED, make_library, state_of
+from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.branch_name import BranchNameDialog
@@ -32,6 +33,9 @@ VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("s",), ("j", "k", "escape")),
     (("x",), ("escape",)),
     (("i",), ("escape",)),
+    (("M",), ("j", "enter")),
+    (("t",), ("j", "k", "escape")),
+    (("B",), ("j", "k", "escape")),
 )
 
 
@@ -63,6 +67,7 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
         await ed.until(lambda: ed.app.screen is ed.desk)
     for there, back in VISITS:
         await ed.press(*there)
+        await ed.until(lambda: ed.app.screen is not ed.desk, f"what {there} opens")
         note()
         await ed.press(*back)
         while ed.app.screen is not ed.desk:
@@ -106,6 +111,7 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
 async def test_looking_changes_nothing(editor: Open, tmp_path: Path, size: tuple[int, int]) -> None:
     data = tmp_path / "library"
     stories = make_library(data)
+    write_providers(tmp_path / "config")
     before = state_of(data)
     seen: set[type] = set()
     async with editor(size, folder=data, watch=True, ready=False) as ed:

@@ -1,0 +1,125 @@
+"""What the agent that is open is run with: its model, its tools, and what its prompt may cost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from engine.document.state import SaveState
+from engine.errors import StonehandError
+from tui.language import t
+from tui.screens.desk_part import DeskPart
+from tui.widgets.bars import TopBar
+from tui.widgets.budget_words import budget_words, model_name
+
+if TYPE_CHECKING:
+    from engine.budget import Budget
+    from engine.models.choice import ModelChange
+
+
+class AgentActions(DeskPart):
+    """The model in force is looked up beside the interface whenever the story, or who there is to answer, changed."""
+
+    _budget: tuple[str, str, Budget] | None = None
+
+    @cached_property
+    def _model_changes(self) -> dict[str, tuple[list[ModelChange], list[ModelChange]]]:
+        """What was changed about each story's models, to be taken back, and what was taken back."""
+        return {}
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of the open agent; None before it was looked up."""
+        session, known = self.session, self._budget
+        if session is None or known is None or known[:2] != (session.story, session.agent):
+            return None
+        return known[2]
+
+    def look_up_model(self) -> None:
+        """Find out what the open agent is run with, and show it."""
+        self.begin(self._look_up, "model", exclusive=True)
+
+    async def _look_up(self) -> None:
+        session = self.session
+        if session is None:
+            return
+        story, agent = session.story, session.agent
+        with suppress(StonehandError):  # told of where the story is read
+            budget = await self.wait(lambda: self.workspace.budget(story, agent))
+            self._budget = (story, agent, budget)
+            self.show_state()
+
+    def follow_providers(self) -> None:
+        """Look the model up again when a file that defines providers changes."""
+        self.workspace.listen_to_providers(lambda: self.call_later(self.look_up_model))
+
+    def show_budget(self, story: str, agent: str, state: SaveState, used: int) -> None:
+        """The top bar: the story, the open agent, the state of its file, and about `used` tokens in the budget."""
+        session, budget = self.session, self.budget
+        if session is None:
+            return
+        mark = [] if state is SaveState.SAVED else [t(f"budget.state-{state.value}")]
+        model = [] if budget is None else [model_name(budget)]
+        words = budget_words(used, budget)
+        whole, short = " · ".join([agent, *model, *mark]), " · ".join([agent, *mark])
+        self.query_one("#top", TopBar).show(
+            story,
+            session.branch,
+            f"{whole}   {words[0]}",
+            f"{whole} {words[-1]}",
+            *(f"{short} {word}" for word in words[1:]),
+            " ".join([*mark, words[-1]]),
+            alert=budget is not None and budget.fit(used) == "no",
+        )
+
+    @on(TopBar.Pressed)
+    def _state_pressed(self) -> None:
+        self.action_budget()
+
+    # -- the actions
+
+    def action_budget(self) -> None:
+        self.begin(self._show_budget, "budget", exclusive=True)
+
+    async def _show_budget(self) -> None:
+        from tui.screens.budget import BudgetDialog
+
+        session = self.session
+        if session is None:
+            return
+        self.collect()
+        budget = self.budget
+        if budget is None:
+            budget = await self.wait(lambda: self.workspace.budget(session.story, session.agent))
+        name = self.workspace.agent(session.agent).display_name
+        key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget))
+        if key is not None and session is self.session:
+            self.show_key(key)
+            self.show_pane("blocks")
+            self.blocks.focus()
+
+    def action_tools(self) -> None:
+        from tui.screens.tools import ToolsDialog
+
+        session = self.session
+        if session is not None:
+            self.collect()
+            definition = self.workspace.agent(session.agent)
+            described = self.workspace.tool_descriptions(definition.tools)
+            self.app.push_screen(ToolsDialog(definition.display_name, session, described, self))
+
+    def action_model(self) -> None:
+        self.begin(self._show_model, "model-dialog", exclusive=True)
+
+    async def _show_model(self) -> None:
+        from tui.screens.model import ModelDialog, ModelState
+
+        session = self.session
+        if session is None:
+            return
+        state = await self.wait(lambda: ModelState.read(self.workspace, session.story, session.agent))
+        done, undone = self._model_changes.setdefault(session.story, ([], []))
+        self.app.push_screen(ModelDialog(session.story, state, done, undone))

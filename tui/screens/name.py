@@ -1,0 +1,76 @@
+"""Choosing a name from a list, or typing another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from tui.actions import Place
+from tui.language import t
+from tui.safe_text import visible
+from tui.widgets.line_input import LineInput
+
+
+class NameDialog(ModalScreen[str | None]):
+    """Asks for one of some names or for any other; None for escape. `first`, a (name, label), is offered before."""
+
+    places: tuple[Place, ...] = ("app",)
+    BINDINGS = [("escape", "leave", "Leave"), ("down", "step(1)", "Down"), ("up", "step(-1)", "Up")]
+
+    def __init__(self, title: str, names: Sequence[str], first: tuple[str, str]) -> None:
+        super().__init__()
+        self._title, self._names, self._first = title, names, first
+        self._listed: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = Content(visible(self._title))
+            dialog.border_subtitle = t("model.name-keys")
+            yield LineInput(placeholder=t("model.name-hint"), id="wanted")
+            yield OptionList(id="names")
+
+    def on_mount(self) -> None:
+        self._list("")
+        self.query_one("#wanted").focus()
+
+    @on(Input.Changed)
+    def _changed(self, message: Input.Changed) -> None:
+        self._list(message.value)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        options = self.query_one(OptionList)
+        if options.highlighted is not None:
+            self.dismiss(self._listed[options.highlighted])
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, message: OptionList.OptionSelected) -> None:
+        self.dismiss(self._listed[message.option_index])
+
+    def action_step(self, step: int) -> None:
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if step > 0 else options.action_cursor_up()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def _list(self, wanted: str) -> None:
+        """What was typed first: enter takes exactly that; then the names it is part of."""
+        typed = wanted.strip()
+        names = [name for name in self._names if typed.casefold() in name.casefold() and name != typed]
+        lines = (
+            [(typed, typed if typed in self._names else t("model.name-typed", name=typed))] if typed else [self._first]
+        )
+        lines += [(name, name) for name in names]
+        self._listed = [name for name, _ in lines]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options([Option(Content(visible(label))) for _, label in lines])
+        options.highlighted = 0
