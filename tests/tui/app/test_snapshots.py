@@ -14,16 +14,22 @@ from engine.document import SaveState
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
 from engine.workspace import Workspace
+from tests.tui.app.providers import TEXT as PROVIDERS
+from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tests.tui.snapshots import Snapshots
+from tui.screens.budget import BudgetDialog
 from tui.screens.choice import ChoiceDialog
 from tui.screens.help import HelpScreen
 from tui.screens.jump import JumpDialog
+from tui.screens.model import ModelDialog
+from tui.screens.name import NameDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.screens.prompt import PromptScreen
 from tui.screens.story import StoryScreen
+from tui.screens.tools import ToolsDialog
 
 
 @pytest.fixture
@@ -208,3 +214,43 @@ async def test_conflict(editor: Open, snapshots: Snapshots) -> None:
         await ed.press("exclamation_mark")
         await on(ed, ChoiceDialog)
         await snapshots.check(ed, "trouble/conflict-choices")
+
+
+async def test_model_tools_and_budget(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
+    write_providers(tmp_path / "config")
+    async with editor() as ed:
+        await ed.until(lambda: ed.desk.budget is not None)
+        await ed.press("B")
+        await on(ed, BudgetDialog)
+        await snapshots.check(ed, "agent/budget")
+        await ed.press("escape", "t")
+        await on(ed, ToolsDialog)
+        await ed.press("j", "space")
+        await ed.saved()
+        await snapshots.check(ed, "agent/tools", said=True)
+        await ed.press("u", "escape")
+        await ed.saved()
+        await ed.press("M")
+        await on(ed, ModelDialog)
+        await snapshots.check(ed, "agent/model")
+        await ed.press("enter")
+        await on(ed, PickDialog)
+        await snapshots.check(ed, "agent/providers")
+        await ed.press("escape", "down", "enter")
+        await on(ed, NameDialog)
+        await ed.type("gpt-4")
+        await snapshots.check(ed, "agent/models")
+
+
+async def test_a_prompt_that_does_not_fit(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
+    write_providers(tmp_path / "config", 'default = "near"\n' + PROVIDERS.partition("\n")[2].replace("4096", "512"))
+    async with editor() as ed:
+        await ed.until(lambda: ed.desk.budget is not None)
+        await ed.press("B")
+        await on(ed, BudgetDialog)
+        await snapshots.check(ed, "agent/budget-over")
+        await ed.press("escape", "g")
+        await on(ed, PassageScreen)
+        await ed.press("ctrl+g")
+        await on(ed, ChoiceDialog)
+        await snapshots.check(ed, "agent/not-sent")
