@@ -36,6 +36,8 @@ VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("M",), ("j", "enter")),
     (("t",), ("j", "k", "escape")),
     (("B",), ("j", "k", "escape")),
+    (("w",), ("escape",)),
+    (("d",), ("n", "J", "escape")),
 )
 
 
