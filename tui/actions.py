@@ -126,6 +126,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit-block", ("e",), "prompt"),
     Action("compare-prompt", ("d",), "prompt"),
     Action("why-line", ("w",), "prompt"),
+    Action("preview-inputs", ("i",), "prompt"),
     # the effect of edits
     Action("next-change", ("n",), "compare", together=("previous-change",)),
     Action("previous-change", ("N",), "compare"),

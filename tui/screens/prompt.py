@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from engine.errors import StonehandError
+from engine.errors import InvalidFile, StonehandError
 from engine.prompt import Prompt
 from engine.session import Session
 from tui.actions import Place, bar_keys
@@ -27,7 +27,9 @@ from tui.widgets.prompt_view import PromptView
 
 if TYPE_CHECKING:
     from engine.budget import Budget
+    from engine.story import Fragment
     from engine.why import Explanation
+    from tui.screens.preview import PreviewInputs
 
 
 class PromptScreen(WorkingScreen[None]):
@@ -43,7 +45,9 @@ class PromptScreen(WorkingScreen[None]):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
+        self._saved = session
         self._session = session
+        """What is shown: the session that is edited, or one made for a preview with other inputs."""
         self._prompt: Prompt | None = None
         self._budget: Budget | None = None
         self._explaining: Callable[[], Explanation] | None = None
@@ -65,13 +69,19 @@ class PromptScreen(WorkingScreen[None]):
         self.query_one("#search").display = False
         self.query_one("#why").display = False
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "prompt"))
+        await self._show_prompt()
+
+    async def _show_prompt(self) -> None:
         session = self._session
+        self._stop_pointing()
+        self._prompt = self._explaining = self._explanation = None
         try:
             # Of what is shown, whatever is loaded meanwhile.
             self._explaining = session.explaining()
             prompt = self._prompt = await self.wait(session.compiling())
         except StonehandError as error:
-            self.query_one("#top", TopBar).show(t("prompt.title"), session.branch, t("prompt.not-compiled"))
+            self.query_one("#top", TopBar).show(self._title, session.branch, t("prompt.not-compiled"))
+            self.view.show((), {})
             self.say(str(error), warning=True)
             return
         tokens = {block.id: block.tokens for block in prompt.blocks}
@@ -88,7 +98,7 @@ class PromptScreen(WorkingScreen[None]):
         words = budget_words(prompt.tokens.total, budget)
         blocks = t("prompt.blocks", count=len(prompt.blocks))
         self.query_one("#top", TopBar).show(
-            t("prompt.title"),
+            self._title,
             self._session.branch,
             f"{agent} · {blocks} · {model_name(budget)}   {words[0]}",
             *(f"{agent} {word}" for word in words),
@@ -164,6 +174,63 @@ class PromptScreen(WorkingScreen[None]):
             self.stonehand.go_to_block(block.id)
         else:
             self.dismiss(None)
+
+    # -- other inputs, for this preview alone
+
+    @property
+    def _title(self) -> str:
+        """What is shown, with what it is previewed with."""
+        session, saved = self._session, self._saved
+        if session is saved:
+            return t("prompt.title")
+        parts = [t("preview.with-direction")] if session.author_input != saved.author_input else []
+        parts += [session.target] if session.target is not None else []
+        return t("preview.of", inputs=" · ".join(parts)) if parts else t("preview.of-branch")
+
+    def action_preview_inputs(self) -> None:
+        self.begin(self._ask_inputs, "inputs", exclusive=True)
+
+    async def _ask_inputs(self) -> None:
+        from tui.screens.preview import PreviewDialog, PreviewInputs
+
+        session, saved, workspace = self._session, self._saved, self.workspace
+        branches = (await self.wait(workspace.story(saved.story).branches)).all
+
+        async def targets(branch: str) -> Sequence[Fragment]:
+            return await self.wait(lambda: workspace.targets(saved.story, saved.agent, branch))
+
+        takes_target = workspace.agent(saved.agent).subject is not None
+        chosen = await self.app.push_screen_wait(
+            PreviewDialog(
+                PreviewInputs(session.author_input, session.target, session.branch),
+                PreviewInputs(saved.author_input, saved.target, saved.branch),
+                branches,
+                targets if takes_target else None,
+            )
+        )
+        if chosen is not None:
+            await self._preview(chosen)
+
+    async def _preview(self, inputs: PreviewInputs) -> None:
+        saved, workspace = self._saved, self.workspace
+        if (inputs.direction, inputs.target, inputs.branch) == (saved.author_input, saved.target, saved.branch):
+            self._session = saved
+        else:
+
+            def prepared() -> Session:
+                session = workspace.session(saved.story, saved.agent, inputs.branch, target=inputs.target)
+                session.author_input = inputs.direction
+                if (fault := session.document.fault) is not None:
+                    raise InvalidFile.of(fault)
+                session.install(session.load())
+                return session
+
+            try:
+                self._session = await self.wait(prepared)
+            except StonehandError as error:
+                self.say(str(error), warning=True)
+                return
+        await self._show_prompt()
 
     # -- why a line is there
 

@@ -33,7 +33,7 @@ _SLICE = 0.008
 """Seconds of wrapping at a time; the rest of a long prompt is wrapped between key presses."""
 
 _BAR = "▌"
-_POINTER = "▶"
+_POINTER = "►"
 
 
 class PromptBlock(NamedTuple):

@@ -30,7 +30,7 @@ async def until_line(ed: Editor, text: str) -> None:
     """Move the pointer down to the row that holds a text."""
     for _ in range(200):
         await ed.pilot.pause()
-        if any("▶" in line and text in line for line in ed.lines()):
+        if any("►" in line and text in line for line in ed.lines()):
             return
         await ed.press("j")
     raise AssertionError(f"{text} was not come by\n{ed.grid()}")
@@ -61,20 +61,20 @@ async def test_the_pointer_follows_keys_and_mouse_and_escape_ends_it(editor: Ope
         view = await pointing(ed)
         await ed.press("end")
         await ed.pilot.pause()
-        assert any("▶" in line for line in ed.lines())
+        assert any("►" in line for line in ed.lines())
         last = reasons(ed)
         await ed.press("home")
         await ed.pilot.pause()
-        assert reasons(ed) != last and any("▶" in line for line in ed.lines())
+        assert reasons(ed) != last and any("►" in line for line in ed.lines())
         await ed.pilot.click(PromptView, offset=(30, 3))
         await ed.pilot.pause()
-        assert "▶" in view.render_line(3).text
+        assert "►" in view.render_line(3).text
         await ed.pilot.resize_terminal(40, 12)
         await ed.press("j", "j", "pagedown", "k")
         await ed.pilot.resize_terminal(80, 24)
         await ed.press("escape")
         assert not view.pointing and isinstance(ed.app.screen, PromptScreen)
-        assert not any("▶" in line for line in ed.lines())
+        assert not any("►" in line for line in ed.lines())
         await ed.press("w")
         await ed.until(lambda: view.pointing)
         await ed.press("w")
