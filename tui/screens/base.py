@@ -16,6 +16,7 @@ from tui.widgets.bars import KeyBar
 if TYPE_CHECKING:
     from engine.workspace import Workspace
     from tui.app import StonehandApp
+    from tui.widgets.text_editor import TextEditor
 
 T = TypeVar("T")
 
@@ -75,6 +76,10 @@ class WorkingScreen(Screen[ScreenResultType]):
         """Report what went wrong in the background: it must neither end the program nor pass unseen."""
         if event.state is WorkerState.ERROR and event.worker.error is not None:
             self.report(event.worker.error)
+
+    def on_text_editor_told(self, message: TextEditor.Told) -> None:
+        message.stop()
+        self.say(message.text, warning=message.warning)
 
     @on(KeyBar.Pressed)
     async def _key_pressed(self, message: KeyBar.Pressed) -> None:

@@ -377,7 +377,8 @@ class Inspector(Vertical):
 
     def on_text_editor_edited(self, message: TextEditor.Edited) -> None:
         message.stop()
-        if message.editor is self.editor:
+        if self.row is not None and message.editor is self.editor:
+            self._label_text(self.row, message.editor)
             self.post_message(self.Typed(self))
 
     def on_text_editor_left(self, message: TextEditor.Left) -> None:

@@ -11,7 +11,6 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
-from rich.text import Text
 from textual import events
 from textual._text_area_theme import TextAreaTheme
 from textual.document._document import EditResult, Location, Selection
@@ -22,6 +21,7 @@ from textual.widgets import TextArea
 from textual.widgets._text_area import Highlight
 
 from tui.language import t
+from tui.widgets.exact_document import Piece
 from tui.widgets.text_editor import TextEditor
 
 if TYPE_CHECKING:
@@ -139,7 +139,6 @@ class ScriptEditor(TextEditor):
         super().__init__(
             tab_behavior="indent",
             show_line_numbers=True,
-            soft_wrap=True,
             cursor_blink=cursor_blink,
             name=name,
             id=id,
@@ -257,7 +256,8 @@ class ScriptEditor(TextEditor):
             return row, column
 
         selection = Selection(moved(self.selection.start), moved(self.selection.end))
-        self.replace("\n".join(after), (first, 0), (last, len(before[-1])), maintain_selection_offset=True)
+        piece = Piece.of(after, list(self.document.breaks[first:last]))
+        self.replace(piece, (first, 0), (last, len(before[-1])), maintain_selection_offset=True)
         self.selection = selection
 
     def _break_line(self) -> bool:
@@ -267,9 +267,10 @@ class ScriptEditor(TextEditor):
         indent = before[: len(before) - len(before.lstrip(" \t"))]
         opened = before.rstrip()[-1:]
         deeper = indent + " " * INDENT if opened and opened in _OPENING else indent
-        insert = f"\n{deeper}"
+        new_line = self.document.usual_break
+        insert = f"{new_line}{deeper}"
         closes = deeper != indent and behind[:1] and _OPENING.index(opened) == _CLOSING.find(behind[:1])
-        self.replace(f"{insert}\n{indent}" if closes else insert, start, end, maintain_selection_offset=False)
+        self.replace(f"{insert}{new_line}{indent}" if closes else insert, start, end, maintain_selection_offset=False)
         if closes:
             self.move_cursor((start[0] + 1, len(deeper)))
         return True
@@ -320,13 +321,12 @@ class ScriptEditor(TextEditor):
             self._build_highlight_map()
         return super().render_lines(crop)
 
-    def get_line(self, line_index: int) -> Text:
-        """A line of the script, marked if it is the one that failed."""
-        line = super().get_line(line_index)
-        if self._error_line == line_index + 1:
-            style = self.get_component_rich_style("script-editor--error")
-            line.stylize(Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline))
-        return line
+    def line_style(self, index: int) -> Style | None:
+        """The line that failed is marked."""
+        if self._error_line != index + 1:
+            return None
+        style = self.get_component_rich_style("script-editor--error")
+        return Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline)
 
     def _rows_in_sight(self) -> tuple[int, int]:
         """First and last line of the document that can be seen."""

@@ -1,30 +1,27 @@
-"""The editor for the text of a block, exact to the character where the user changed nothing.
-
-Textual's `TextArea` knows one line break and turns every other into it (form feed, U+2028, a lone carriage return
-in a text of line feeds). `TextEditor` remembers the text it was given and carries the user's changes over to it, so
-that opening a block changes nothing and editing one line changes that line (spec terminal, section 0.9).
-"""
+"""The editor for the text of a block: what went in comes out, however it is edited, pasted into or typed into."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from rich.text import Text
 from textual import events
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult, Location, Selection
+from textual.document._document_navigator import DocumentNavigator
 from textual.document._edit import Edit
+from textual.document._history import EditHistory
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import TextArea
 
 from engine.text import common_prefix
 from tui.language import t
-from tui.safe_text import visible
+from tui.widgets.exact_document import ExactDocument
+from tui.widgets.exact_text_area import ExactTextArea
+from tui.widgets.wrapping import DrawnWrap
 
 MAX_BYTES = 256 * 1024
 """The largest text, in UTF-8 bytes, that can be edited here; of a larger one the beginning is shown, read-only."""
@@ -32,94 +29,23 @@ MAX_BYTES = 256 * 1024
 EXCERPT_CHARACTERS = 32 * 1024
 """How much of a text that is too large is shown."""
 
-# What str.splitlines() breaks at, and with it TextArea.
-_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_ORDINARY_BREAKS = ("\n", "\r\n", "\r")
-_BREAK_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
-_NAMED_BREAKS = {"\v": "vertical-tab", "\f": "form-feed"}
+UNDO_STEPS = 10_000
+"""How many steps can be taken back."""
 
 
-def editor_text(text: str) -> str:
-    """`text` as the editor holds it: every kind of line break as one line feed."""
-    return _BREAK.sub("\n", text)
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A text as it was before a paste made it too large to be edited here, and as it is since."""
+
+    document: ExactDocument
+    wrapped: DrawnWrap
+    navigator: DocumentNavigator
+    history: EditHistory
+    selection: Selection
+    pasted: str
 
 
-def merge_edit(original: str, edited: str) -> str:
-    """`original` with the changes that turned `editor_text(original)` into `edited`.
-
-    Every line break that stood before is kept as it was, wherever the changes lie; a line break the user added is
-    the one `original` uses most (a line feed when it has none). Without changes the result is `original` itself.
-    """
-    edited = editor_text(edited)
-    breaks = _BREAK.findall(original)
-    if set(breaks) <= {"\n"}:
-        return edited
-    loaded = editor_text(original)
-    if edited == loaded:
-        return original
-    kept = _kept_breaks(loaded.split("\n"), edited.split("\n"))
-    added = _usual_break(breaks)
-    lines = edited.split("\n")
-    ends = [added if index is None else breaks[index] for index in kept]
-    for i in range(len(ends) - 1):
-        if ends[i] == "\r" and not lines[i + 1] and ends[i + 1] == "\n":
-            ends[i] = "\r\n"  # or the two would read as one
-    return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=True))
-
-
-def _break_name(item: str) -> str:
-    if item in _NAMED_BREAKS:
-        return t(f"editor.break.{_NAMED_BREAKS[item]}")
-    return _BREAK_NAMES.get(item, f"U+{ord(item[0]):04X}")
-
-
-def _usual_break(breaks: list[str]) -> str:
-    counts = Counter(item for item in breaks if item in _ORDINARY_BREAKS)
-    return counts.most_common(1)[0][0] if counts else "\n"
-
-
-def _kept_breaks(before: list[str], after: list[str]) -> list[int | None]:
-    """For each line end of `after` (the last line has none) the index of the same end in `before`, or None."""
-    from difflib import SequenceMatcher
-
-    head = common_prefix(before, after)
-    tail = common_prefix(before[head:][::-1], after[head:][::-1])
-    pairs = [(i, i) for i in range(head)]
-    pairs += [(len(before) - 1 - i, len(after) - 1 - i) for i in range(tail)]
-    middle_before, middle_after = before[head : len(before) - tail], after[head : len(after) - tail]
-    for tag, b1, b2, a1, a2 in SequenceMatcher(None, middle_before, middle_after).get_opcodes():
-        if tag == "equal":
-            ends = [(i, i) for i in range(b2 - b1)]
-        elif tag == "replace":
-            ends = _aligned_ends(middle_before[b1:b2], middle_after[a1:a2])
-        else:
-            continue
-        pairs += [(head + b1 + b, head + a1 + a) for b, a in ends]
-    kept: list[int | None] = [None] * (len(after) - 1)
-    for b, a in pairs:
-        if b < len(before) - 1 and a < len(kept):
-            kept[a] = b
-    return kept
-
-
-def _aligned_ends(before: list[str], after: list[str]) -> list[tuple[int, int]]:
-    """Pairs of the line ends of `before` and `after`, two wordings of one passage, that are the same.
-
-    With as many lines as before each line keeps its end. Otherwise the ends in front of the first changed
-    character and behind the last one are the same, and those between them were replaced.
-    """
-    if len(before) == len(after):
-        return [(i, i) for i in range(len(before))]
-    old, new = "\n".join(before), "\n".join(after)
-    front = common_prefix(old, new)
-    rest = min(len(old), len(new)) - front
-    back = common_prefix(old[len(old) - rest :][::-1], new[len(new) - rest :][::-1])
-    in_front = old.count("\n", 0, front)
-    behind = old.count("\n", len(old) - back) + 1
-    return [(i, i) for i in range(in_front)] + [(len(before) - 1 - i, len(after) - 1 - i) for i in range(behind)]
-
-
-class TextEditor(TextArea):
+class TextEditor(ExactTextArea):
     """A plain text editor for one block.
 
     `load` shows a text, `text_if_edited` hands back what to save. `escape` leaves and discards nothing.
@@ -168,6 +94,18 @@ class TextEditor(TextArea):
             return self.editor.value
 
     @dataclass
+    class Told(Message):
+        """Something to tell the user."""
+
+        editor: TextEditor
+        text: str
+        warning: bool = False
+
+        @property
+        def control(self) -> TextEditor:
+            return self.editor
+
+    @dataclass
     class Left(Message):
         """The user pressed escape. `text` is what to save, None when nothing was edited."""
 
@@ -184,7 +122,6 @@ class TextEditor(TextArea):
         *,
         tab_behavior: Literal["focus", "indent"] = "focus",
         show_line_numbers: bool = False,
-        soft_wrap: bool = True,
         cursor_blink: bool = False,
         name: str | None = None,
         id: str | None = None,
@@ -194,13 +131,13 @@ class TextEditor(TextArea):
         """An editor that shows `text`. A blinking cursor costs about 600 bytes a second over a slow link."""
         self.changes = 0
         """Counts the user's changes: while it stays the same, so does `value`, unless another text is loaded."""
-        self._original = ""
         self._touched = False
-        self._too_large = False
+        self._whole: str | None = None
+        self._grown: _Grown | None = None
         super().__init__(
             tab_behavior=tab_behavior,
             show_line_numbers=show_line_numbers,
-            soft_wrap=soft_wrap,
+            max_checkpoints=UNDO_STEPS,
             name=name,
             id=id,
             classes=classes,
@@ -219,67 +156,58 @@ class TextEditor(TextArea):
 
         A text that is too large is read-only whatever `read_only` says.
         """
-        self._original = text
         self._touched = False
-        self._too_large = len(text) > MAX_BYTES or (
-            len(text) * 4 > MAX_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES
-        )
+        self._grown = None
+        self._show(text, read_only)
+
+    def _show(self, text: str, read_only: bool = False) -> None:
+        self._whole = text if _too_large(text) else None
         self.read_only = read_only
-        shown = text[:EXCERPT_CHARACTERS] if self._too_large else text
         with self.prevent(TextArea.Changed, TextArea.SelectionChanged):
-            self.load_text(editor_text(shown))
+            self.load_text(text if self._whole is None else text[:EXCERPT_CHARACTERS])
 
     def validate_read_only(self, read_only: bool) -> bool:
         """A text that is shown in part can't be changed."""
-        return read_only or self._too_large
+        return read_only or self._whole is not None
 
     @property
     def value(self) -> str:
         """The whole text as it would be saved, edited or not."""
-        if self._too_large or not self._touched:
-            return self._original
-        return merge_edit(self._original, self.text)
+        return self.document.text if self._whole is None else self._whole
 
     def text_if_edited(self) -> str | None:
         """The text to save, or None when the user has not edited it since `load`.
 
         An edit that was undone counts: an earlier state of it may have been saved already.
         """
-        return self.value if self._touched and not self._too_large else None
+        return self.value if self._touched else None
 
     @property
     def too_large(self) -> bool:
         """True when the text is larger than `MAX_BYTES`: it is shown in part and can't be changed here."""
-        return self._too_large
-
-    @property
-    def lossy(self) -> bool:
-        """True when the text has line breaks that can't be told apart here. Lines left alone keep theirs."""
-        kinds = set(_BREAK.findall(self._original))
-        return len(kinds) > 1 or not kinds <= set(_ORDINARY_BREAKS)
+        return self._whole is not None
 
     @property
     def warning(self) -> str:
         """One line for the user about what this editor can't do with the text, or the empty string."""
-        if self._too_large:
-            return t("editor.too-large", limit=MAX_BYTES // 1024)
-        if self.lossy:
-            kinds = sorted(map(_break_name, set(_BREAK.findall(self._original))))
-            return t("editor.breaks", kinds=", ".join(kinds))
+        if self._whole is not None:
+            return t("text.too_large", size=MAX_BYTES // 1024)
+        kinds = dict.fromkeys(self.document.breaks)
+        if len(kinds) > 1:
+            names = {"\r\n": "CRLF", "\r": "CR", "\n": "LF"}
+            return t("text.mixed_breaks", kinds=", ".join(names[kind] for kind in kinds))
         return ""
 
     def moved_location(self, before: str, location: Location) -> Location:
         """Where a place of the text `before` is now: beside the same words, or behind what took their place."""
-        lines = before.split("\n")
-        offset = sum(len(line) + 1 for line in lines[: location[0]]) + location[1]
+        offset = ExactDocument(before).index(location)
         now = self.text
         head = common_prefix(before, now)
         tail = common_prefix(before[head:][::-1], now[head:][::-1])
         if offset > head:
             kept_behind = len(before) - offset
             offset = len(now) - min(kept_behind, tail)
-        row = now.count("\n", 0, offset)
-        return self.clamp_visitable((row, offset - (now.rfind("\n", 0, offset) + 1)))
+        return self.clamp_visitable(self.document.location(offset))
 
     # --- editing
 
@@ -297,7 +225,6 @@ class TextEditor(TextArea):
 
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit as one undoable step, and repaint the lines it changed."""
-        edit.text = editor_text(edit.text)
         rows_before = self.wrapped_document.height
         gutter_before = self.gutter_width
         first = self._row_of((edit.top[0], 0))
@@ -308,29 +235,71 @@ class TextEditor(TextArea):
         else:
             last = self._row_of((result.end_location[0], 0), last=True)
             self.refresh_lines(first, last - first + 1)
+        self._grown = None
         self._changed_by_user()
         return result
 
     def undo(self) -> None:
         """Take back the last step, exactly: with every step taken back the text is the one loaded."""
-        if self.history.undo_stack:
+        if self._grown is not None and self._whole is not None:
+            self._shrink(self._grown)
+        elif self.history.undo_stack:
             super().undo()
             self.refresh()
-            self._changed_by_user()
+        else:
+            self.post_message(self.Told(self, t("text.nothing_to_undo")))
+            return
+        self._changed_by_user()
 
     def redo(self) -> None:
         """Do again what was taken back last."""
         if self.history.redo_stack:
             super().redo()
             self.refresh()
-            self._changed_by_user()
+        elif self._grown is not None and self._whole is None:
+            self._grow(self._grown.pasted)
+        else:
+            self.post_message(self.Told(self, t("text.nothing_to_redo")))
+            return
+        self._changed_by_user()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Refuse a paste that would make the text larger than can be edited here: it would hold everything up."""
-        if len(event.text) + len(self.text) > MAX_BYTES:
-            event.stop()
-            event.prevent_default()
-            self.notify(t("editor.paste-too-large", limit=MAX_BYTES // 1024), severity="warning", markup=False)
+        event.prevent_default()
+        event.stop()
+        if self.read_only:
+            self.post_message(self.Told(self, self.warning or t("text.read_only"), warning=True))
+            return
+        text = event.text
+        if "\n" not in text:
+            # Most terminals send a line break as the enter key does: which one it was before can't be known.
+            text = text.replace("\r", self.document.usual_break)
+        if _too_large(text) or _too_large(self.text + text):
+            self._grow(text)
+            self._changed_by_user()
+            self.post_message(self.Told(self, self.warning, warning=True))
+        else:
+            result = self.replace(text, *self.selection, maintain_selection_offset=False)
+            self.move_cursor(result.end_location)
+        self.focus()
+
+    def _grow(self, pasted: str) -> None:
+        """Put a paste in that makes the text too large to be edited here: nothing of it is lost, nor is the undo."""
+        start, end = sorted(self.selection)
+        document = self.document
+        text = document.get_text_range((0, 0), start) + pasted + document.get_text_range(end, document.end)
+        self._grown = _Grown(document, self.wrapped_document, self.navigator, self.history, self.selection, pasted)
+        self.history = EditHistory(UNDO_STEPS, self.history.checkpoint_timer, self.history.checkpoint_max_characters)
+        self._show(text)
+
+    def _shrink(self, before: _Grown) -> None:
+        self._whole = None
+        self.read_only = False
+        self.history = before.history
+        self.document, self.wrapped_document, self.navigator = before.document, before.wrapped, before.navigator
+        self._build_highlight_map()
+        self._rewrap_and_refresh_virtual_size()
+        self.selection = before.selection
+        self.refresh()
 
     def _changed_by_user(self) -> None:
         self._touched = True
@@ -338,21 +307,45 @@ class TextEditor(TextArea):
         self.post_message(self.Edited(self))
 
     def on_key(self, event: events.Key) -> None:
-        """Insert the characters `TextArea` drops because Python calls them unprintable.
+        """Insert what `TextArea` would not: the line break the text has, and characters that Python calls unprintable.
 
         Those are the joiners of emoji and of Persian or Indic words, the soft hyphen and most kinds of space.
         """
-        character = event.character
-        if (
-            not self.read_only
-            and character is not None
-            and len(character) == 1
-            and not event.is_printable
-            and unicodedata.category(character) in ("Cf", "Zs")
-        ):
+        if self.read_only:
+            return
+        character = self.document.usual_break if event.key == "enter" else event.character
+        if event.key == "enter" or (character is not None and not event.is_printable and _is_text(character)):
             event.stop()
             event.prevent_default()
-            self.replace(character, *self.selection, maintain_selection_offset=False)
+            self.replace(character or "", *self.selection, maintain_selection_offset=False)
+
+    # --- the clipboard and the mouse
+
+    def action_copy(self) -> None:
+        """Copy the selection."""
+        if not self.selected_text:
+            raise SkipAction()
+        self._copy(self.selected_text)
+
+    def action_cut(self) -> None:
+        """Copy the selection, or the line without one, and delete it."""
+        start, end = self.selection
+        deleted = self._delete_cursor_line() if start == end else self._delete_via_keyboard(start, end)
+        if deleted is not None and deleted.replaced_text:
+            self._copy(deleted.replaced_text)
+
+    def _copy(self, text: str) -> None:
+        from tui import clipboard
+
+        result = clipboard.copy(self.app, text)
+        self.post_message(self.Told(self, result.message, warning=not result.copied))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select a word with two clicks, its line with three."""
+        if event.chain == 2:
+            self.select_word()
+        elif event.chain == 3:
+            self.action_select_line()
 
     # --- drawing
 
@@ -363,13 +356,6 @@ class TextEditor(TextArea):
         and fails when the scroll bar goes with them.
         """
         self._cursor_offset = self.wrapped_document.location_to_offset(self.clamp_visitable(self.cursor_location))
-
-    def get_line(self, line_index: int) -> Text:
-        """A line of the document with its control characters made inert."""
-        line = self.document.get_line(line_index)
-        if not line.isprintable():
-            line = "\t".join(map(visible, line.split("\t")))
-        return Text(line, end="", no_wrap=True)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
         """The partner of a bracket, when `match_cursor_bracket` is on."""
@@ -398,3 +384,13 @@ class TextEditor(TextArea):
         row = min(location[0], self.document.line_count - 1)
         column = len(self.document.get_line(row)) if last else 0
         return self.wrapped_document.location_to_offset((row, column)).y
+
+
+def _too_large(text: str) -> bool:
+    return len(text) > MAX_BYTES or (
+        len(text) * 4 > MAX_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES
+    )
+
+
+def _is_text(character: str) -> bool:
+    return len(character) == 1 and unicodedata.category(character) in ("Cf", "Zs", "Co")

@@ -4,92 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from tui.widgets.text_editor import MAX_BYTES, TextEditor, editor_text, merge_edit
-
-BREAKS = ["\n", "\r\n", "\r", "\f", "\v", "\x1c", "\x85", "\u2028", "\u2029"]
-lines = st.text(st.sampled_from("ab é"), max_size=3)
-texts = st.lists(st.tuples(lines, st.sampled_from([*BREAKS, ""])), max_size=8).map(
-    lambda parts: "".join(line + end for line, end in parts)
-)
-numbered = st.lists(st.sampled_from(BREAKS), max_size=8).map(
-    lambda ends: "".join(f"{n}{end}" for n, end in enumerate([*ends, ""]))
-)
-
-
-@given(texts)
-def test_an_unchanged_text_is_the_original(original: str) -> None:
-    assert merge_edit(original, editor_text(original)) == original
-
-
-@given(texts, st.lists(st.tuples(lines, st.just("\n")), max_size=8).map(lambda p: "".join(map("".join, p))))
-def test_the_merge_reads_as_what_was_edited(original: str, edited: str) -> None:
-    assert editor_text(merge_edit(original, edited)) == edited
-
-
-@given(texts, texts)
-def test_text_without_unusual_breaks_is_taken_as_it_is(one: str, two: str) -> None:
-    assert merge_edit(editor_text(one), editor_text(two)) == editor_text(two)
-
-
-@given(numbered, st.data())
-def test_one_edit_keeps_the_lines_around_it(original: str, data: st.DataObject) -> None:
-    loaded = editor_text(original)
-    start = data.draw(st.integers(0, len(loaded)))
-    end = data.draw(st.integers(start, len(loaded)))
-    new = data.draw(st.text(st.sampled_from("ab\n"), max_size=6))
-    merged = merge_edit(original, loaded[:start] + new + loaded[end:])
-    units = split_units(original)
-    if "\n" not in loaded[start:end] + new:
-        assert merged == "".join([*units[:start], new, *units[end:]])
-    first_line = loaded.rfind("\n", 0, start) + 1
-    next_line = loaded.find("\n", end) + 1 or len(loaded)
-    assert merged.startswith("".join(units[:first_line]).removesuffix("\r"))
-    assert merged.endswith("".join(units[next_line:]))
-
-
-def split_units(text: str) -> list[str]:
-    """Characters, with CRLF as one."""
-    units: list[str] = []
-    for char in text:
-        if char == "\n" and units and units[-1] == "\r":
-            units[-1] = "\r\n"
-        else:
-            units.append(char)
-    return units
-
-
-@pytest.mark.parametrize(
-    ("original", "edited", "expected"),
-    [
-        ("a\r\nb\r\nc", "a\nx\nc", "a\r\nx\r\nc"),
-        ("a\u2028b\fc\nd", "a\nb\nc\nD", "a\u2028b\fc\nD"),
-        ("a\u2028b\fc\nd", "A\nb\nc\nD", "A\u2028b\fc\nD"),
-        ("a\r\nb", "a\nnew\nb", "a\r\nnew\r\nb"),
-        ("a\u2028b", "a\nnew\nb", "a\u2028new\nb"),
-        ("a\u2028b\r\nc", "ab\nc", "ab\r\nc"),
-        ("one\ftwo", "o\nne\ntwo", "o\nne\ftwo"),
-        ("a\u2028", "a\n", "a\u2028"),
-        ("a\u2028", "b\n", "b\u2028"),
-        ("a\r\n", "", ""),
-        ("a\rb\nc", "a\n\nc", "a\r\n\nc"),
-        ("", "a\nb", "a\nb"),
-        ("a\r\nb\r\n\fc\r\nd", "a\nb\n\nc\nd\n", "a\r\nb\r\n\fc\r\nd\r\n"),
-        ("x\fy\u2028z\n" * 50, "x\ny\nz\n" * 24 + "HERE\n" + "x\ny\nz\n" * 26, None),
-    ],
-)
-def test_line_breaks_survive(original: str, edited: str, expected: str | None) -> None:
-    merged = merge_edit(original, edited)
-    if expected is not None:
-        assert merged == expected
-    else:
-        assert merged.replace("HERE\n", "") == original
+from tui.widgets.text_editor import MAX_BYTES, TextEditor
 
 
 class EditorApp(App[None]):
@@ -98,6 +18,7 @@ class EditorApp(App[None]):
         self.editor = editor
         self.seen: list[str] = []
         self.left: list[str | None] = []
+        self.told: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield self.editor
@@ -112,6 +33,9 @@ class EditorApp(App[None]):
     def on_text_editor_left(self, event: TextEditor.Left) -> None:
         self.left.append(event.text)
 
+    def on_text_editor_told(self, event: TextEditor.Told) -> None:
+        self.told.append(event.text)
+
 
 @asynccontextmanager
 async def editing(text: str) -> AsyncIterator[tuple[TextEditor, EditorApp, Pilot[None]]]:
@@ -122,7 +46,7 @@ async def editing(text: str) -> AsyncIterator[tuple[TextEditor, EditorApp, Pilot
         yield app.editor, app, pilot
 
 
-EXOTIC = "first\r\nsecond\u2028third\x0cfourth\nfifth"
+EXOTIC = "first\r\nsecond\u2028third\x0cfourth\rfifth\nsixth\x85\x0b\x1c\u2029\u200d\u00ad\x7f\x01\ud800"
 
 
 async def test_loading_edits_nothing() -> None:
@@ -133,56 +57,93 @@ async def test_loading_edits_nothing() -> None:
         assert app.left == [None]
         assert editor.text_if_edited() is None
         assert editor.value == EXOTIC
-        assert editor.lossy
-        assert "U+2028" in editor.warning
-        assert "form feed" in editor.warning
+        assert editor.warning == "lines end in CRLF, CR, LF: each keeps its own"
 
 
-async def test_an_edit_touches_its_line_only_and_undo_is_exact() -> None:
+async def test_an_edit_touches_what_it_changes_only_and_undo_is_exact() -> None:
     async with editing(EXOTIC) as (editor, app, pilot):
-        await pilot.press("down", "end", "x", "down", "down", "home", "delete")
-        edited = "first\r\nsecondx\u2028third\x0courth\nfifth"
+        await pilot.press("down", "home", "delete", "x", "down", "home", "delete", "end", "enter")
+        edited = EXOTIC.replace("second", "xecond").replace("fifth", "ifth\r\n")
         assert editor.text_if_edited() == edited
         assert app.seen[-1] == edited
         while editor.history.undo_stack:
             await pilot.press("ctrl+z")
         assert editor.text_if_edited() == EXOTIC
         await pilot.press("ctrl+z")
-        await pilot.press("ctrl+y", "ctrl+y", "ctrl+y")
+        for _ in range(5):
+            await pilot.press("ctrl+y")
         assert editor.text_if_edited() == edited
         assert app.seen[-1] == edited
 
 
-@pytest.mark.parametrize("text", ["plain\ntext\n", "all\r\ncrlf\r\n", "", "one line"])
-async def test_uniform_breaks_need_no_warning(text: str) -> None:
+@pytest.mark.parametrize("text", ["plain\ntext\n", "all\r\ncrlf\r\n", "cr\ronly\r", "", "one line"])
+async def test_a_typed_line_break_is_the_one_the_text_has(text: str) -> None:
     async with editing(text) as (editor, _app, pilot):
-        assert not editor.lossy
         assert editor.warning == ""
         await pilot.press("ctrl+end", "a", "enter")
-        newline = "\r\n" if "\r\n" in text else "\n"
-        assert editor.value == "a" + newline + text if not text else "a" + newline in editor.value
+        newline = next((item for item in ("\r\n", "\r", "\n") if item in text), "\n")
+        assert editor.value == text + "a" + newline
 
 
-async def test_a_paste_is_one_step() -> None:
+async def test_breaks_that_an_edit_brings_together_stay_two() -> None:
+    async with editing("a\rb\nc") as (editor, _app, pilot):
+        await pilot.press("down", "delete")
+        assert editor.value == "a\r\n\nc"
+        await pilot.press("ctrl+z")
+        assert editor.value == "a\rb\nc"
+
+
+PASTED = [
+    "".join(f"line {n}\r\n" for n in range(2000)),
+    "a\r\nb\rc\nd\x0ce\u2028f\x85g\tü\u200d\u00a0\u00ad\U0001f469\u200d\U0001f467e\u0301\x1b[31m\x07",
+    "word " * 40_000,
+]
+
+
+@pytest.mark.parametrize("pasted", PASTED, ids=["many lines", "every kind", "200 KB"])
+async def test_a_paste_is_one_step_and_comes_out_as_it_was(pasted: str) -> None:
     async with editing("start ") as (editor, app, pilot):
         await pilot.press("end")
-        pasted = "".join(f"line {n}\r\n" for n in range(2000))
         app.post_message(events.Paste(pasted))
         await pilot.pause()
-        assert editor.text_if_edited() == "start " + pasted.replace("\r\n", "\n")
+        assert editor.text_if_edited() == "start " + pasted
         assert len(app.seen) == 1
+        await pilot.press("x", "ctrl+z", "ctrl+z")
+        assert editor.value == "start "
+        await pilot.press("ctrl+y")
+        assert editor.value == "start " + pasted
+
+
+async def test_line_breaks_that_the_terminal_sends_as_enter_are_those_of_the_text() -> None:
+    async with editing("one\r\n") as (editor, app, pilot):
+        app.post_message(events.Paste("two\rthree\r"))
+        await pilot.pause()
+        assert editor.value == "two\r\nthree\r\none\r\n"
+
+
+async def test_a_paste_too_large_to_edit_here_is_kept_and_can_be_taken_back() -> None:
+    async with editing("start end") as (editor, app, pilot):
+        await pilot.press("x")
+        editor.move_cursor((0, 7))
+        pasted = "é\r\n" * 600_000
+        app.post_message(events.Paste(pasted))
+        await pilot.pause()
+        assert editor.too_large and editor.read_only
+        assert editor.value == editor.text_if_edited() == f"xstart {pasted}end"
+        assert len(app.seen) == 2 and app.told[-1] == editor.warning
+        app.post_message(events.Paste("more"))
+        await pilot.press("y", "enter", "backspace")
+        assert editor.value == f"xstart {pasted}end"
         await pilot.press("ctrl+z")
-        assert editor.value == "start "
-
-
-async def test_a_paste_that_is_too_large_is_refused() -> None:
-    async with editing("start ") as (editor, app, pilot):
-        app.post_message(events.Paste("x" * MAX_BYTES))
-        await pilot.pause()
-        assert editor.value == "start "
-        app.post_message(events.Paste("small"))
-        await pilot.pause()
-        assert editor.value == "smallstart "
+        assert (editor.value, editor.too_large, editor.read_only) == ("xstart end", False, False)
+        assert editor.cursor_location == (0, 7)
+        await pilot.press("ctrl+y")
+        assert editor.value == f"xstart {pasted}end"
+        await pilot.press("ctrl+z", "y")
+        await pilot.press("ctrl+y")
+        assert editor.value == "xstart yend"
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert editor.value == "start end"
 
 
 async def test_escape_hands_over_the_text_and_keeps_it() -> None:
@@ -319,3 +280,109 @@ async def test_no_blinking_by_default() -> None:
     async with editing("abc") as (editor, _app, _pilot):
         assert editor.cursor_blink is False
         assert isinstance(editor, TextArea)
+
+
+FAMILY = "👩\u200d👧\u200d👦"
+
+
+@pytest.mark.parametrize("char", [FAMILY, "🇩🇪", "e\u0301\u0323", "❤\ufe0f", "각", "漢", "\x1b", "\u2028"])
+async def test_backspace_delete_and_arrows_take_a_whole_character(char: str) -> None:
+    async with editing(f"a{char}{char}b") as (editor, _app, pilot):
+        await pilot.press("right", "right", "backspace")
+        assert editor.value == f"a{char}b"
+        await pilot.press("delete")
+        assert editor.value == "ab"
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert editor.value == f"a{char}{char}b"
+        await pilot.press("end", "left", "left", "backspace", "left", "delete")
+        assert editor.value == f"{char}b"
+
+
+async def test_a_joiner_just_typed_is_taken_back_alone() -> None:
+    async with editing("می") as (editor, app, pilot):
+        await pilot.press("end")
+        app.post_message(events.Key("zwnj", "\u200c"))
+        await pilot.pause()
+        await pilot.press("backspace")
+        assert editor.value == "می"
+
+
+async def test_the_cursor_never_stands_inside_a_character() -> None:
+    async with editing(f"ab\n{FAMILY}x\nab") as (editor, _app, pilot):
+        editor.move_cursor((1, 2))
+        assert editor.cursor_location == (1, len(FAMILY))
+        await pilot.press("home", "up", "end", "down")
+        assert editor.cursor_location in ((1, 0), (1, len(FAMILY)))
+
+
+async def test_home_and_end_are_those_of_the_row() -> None:
+    async with editing("word " * 30 + "\n" + "漢字" * 40) as (editor, _app, pilot):
+        width = editor.wrap_width
+        await pilot.press("end")
+        assert editor.cursor_location[1] <= width and editor.cursor_screen_offset.y == 0
+        await pilot.press("down", "end")
+        assert editor.cursor_screen_offset.y == 1
+        await pilot.press("home")
+        assert editor.cursor_screen_offset == (0, 1)
+        assert editor.cursor_location[1] > 0
+        await pilot.press("ctrl+end", "up", "end")
+        before = editor.cursor_location
+        await pilot.press("end")
+        assert editor.cursor_location == before, "it stays on its row"
+        await pilot.press("home", "ctrl+k")
+        assert len(editor.document[1]) < 80
+        await pilot.press("ctrl+z")
+        assert editor.value == "word " * 30 + "\n" + "漢字" * 40
+
+
+async def test_pages() -> None:
+    async with editing("\n".join(map(str, range(100)))) as (editor, _app, pilot):
+        height = editor.size.height
+        await pilot.press("pagedown", "pagedown")
+        assert editor.cursor_location[0] == 2 * height
+        await pilot.press("pageup")
+        assert editor.cursor_location[0] == height
+
+
+async def test_words_of_chinese() -> None:
+    async with editing("夜，她走进花园。end here") as (editor, _app, pilot):
+        await pilot.press("ctrl+right", "ctrl+right", "ctrl+right")
+        assert editor.cursor_location == (0, 7)
+        await pilot.press("ctrl+w")
+        assert editor.value == "夜，。end here"
+        await pilot.press("ctrl+left", "ctrl+left")
+        assert editor.cursor_location == (0, 0)
+
+
+async def test_clicks_select_a_word_and_a_line_and_dragging_a_part() -> None:
+    async with editing("the tide turns\nnext") as (editor, _app, pilot):
+        await pilot.click(editor, offset=(5, 0), times=2)
+        assert editor.selected_text == "tide"
+        await pilot.click(editor, offset=(5, 0), times=3)
+        assert editor.selected_text == "the tide turns"
+        await pilot.mouse_down(editor, offset=(4, 0))
+        await pilot.hover(editor, offset=(2, 1))
+        await pilot.mouse_up(editor, offset=(2, 1))
+        assert editor.selected_text == "tide turns\nne"
+
+
+async def test_copy_cut_and_paste_keep_every_character() -> None:
+    async with editing(EXOTIC.removesuffix("\ud800")) as (editor, app, pilot):
+        text = editor.value
+        await pilot.press("f7", "ctrl+c")
+        assert app.clipboard == text
+        assert "copied" in app.told[-1]
+        await pilot.press("ctrl+x")
+        assert editor.value == ""
+        await pilot.press("ctrl+v", "ctrl+v")
+        assert editor.value == text * 2
+        await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
+        assert editor.value == text
+
+
+async def test_control_characters_take_the_cells_they_are_drawn_in() -> None:
+    async with editing("\x1b\u2028\x07" * 40) as (editor, app, pilot):
+        await pilot.press("end")
+        shown = screen_text(app)
+        assert len(shown[0].rstrip()) == editor.wrap_width and shown[1].startswith(("␛", "␤", "␇"))
+        assert editor.cursor_screen_offset.x == editor.wrap_width - 1
