@@ -192,6 +192,13 @@ class Session:
         """The text that can be edited: the body of a custom block, the custom content of a built-in one."""
         return edits.text_of(self.document.config, key)
 
+    def script_names(self) -> tuple[str, ...]:
+        """The fields and functions a script of this agent finds in `ctx` now; empty before something is loaded."""
+        if self.base is None:
+            return ()
+        fields, functions = self.base.script_fields()
+        return (*fields, *functions)
+
     def prompt(self) -> Prompt:
         """The prompt of what is loaded; the same one while that and the config stay. Waits for hooks.
 

@@ -111,6 +111,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("blocks", ("2",), "list"),
     Action("inspector", ("3",), "list"),
     Action("external", ("ctrl+e", "f4"), "desk", priority=True),
+    Action("find", ("ctrl+f",), "desk", priority=True),
     Action("reference", ("f3",), "desk", priority=True),
     Action("resolve", ("exclamation_mark",), "list"),
     Action("save", ("ctrl+s", "f8"), "desk", priority=True),
@@ -146,6 +147,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("stop", ("ctrl+x",), "passage", priority=True),
     Action("keep", ("ctrl+s", "f8"), "passage", priority=True),
     Action("discard", ("ctrl+d",), "passage"),
+    Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),
     # anywhere
     Action("leave", ("q",), "list"),

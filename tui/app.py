@@ -18,6 +18,7 @@ from engine.errors import StonehandError
 from tui import language
 from tui.actions import ACTIONS, Action, Place, key_name
 from tui.bindings import bindings_for
+from tui.caret import CaretApp
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 
-class StonehandApp(ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int]):
+class StonehandApp(
+    ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int], CaretApp[int]
+):
     """The editor. `workspace` is open, or opened by calling it, on a thread; it is the caller's to close."""
 
     TITLE = "Stonehand"

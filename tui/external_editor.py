@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from textual.app import App, SuspendNotSupported
 
 from engine.errors import StonehandError
 from tui.language import t
+
+STOP_PAUSE = 0.2
+"""Seconds in which an editor that stops its job, us included, is let go on again by the shell."""
 
 # Graphical editors that return at once unless they are asked to wait.
 _WAIT = dict.fromkeys(("code", "code-insiders", "codium", "cursor", "zed", "subl", "mate"), "--wait")
@@ -62,7 +66,7 @@ async def edit_text(
     """
     command = editor_command(os.environ if environ is None else environ)
     original = text.encode("utf-8", "surrogatepass")
-    path = _written(original, suffix)
+    path = keep_text(text, suffix)
     keep = False
     try:
         code = await _run_suspended(app, [*command, str(path)])
@@ -79,6 +83,9 @@ async def edit_text(
         except UnicodeDecodeError:
             keep = True
             raise StonehandError(t("external.not-utf8"), file=path, repair=t("external.convert")) from None
+        if "\0" in result and "\0" not in text:
+            keep = True
+            raise StonehandError(t("external.nul"), file=path, repair=t("external.save-utf8"))
         if not text.endswith("\n") and result.endswith("\n") and not result.endswith("\n\n"):
             result = result.removesuffix("\n").removesuffix("\r")
         return None if result == text else result
@@ -98,11 +105,11 @@ async def edit_file(app: App[object], file: Path, environ: Mapping[str, str] | N
         raise StonehandError(t("external.file-failed", code=code), file=file)
 
 
-def _written(data: bytes, suffix: str) -> Path:
-    """A new file, readable by its owner only, with `data`."""
+def keep_text(text: str, suffix: str) -> Path:
+    """A new file, readable by its owner only, with `text`."""
     descriptor, name = tempfile.mkstemp(prefix="stonehand-", suffix=suffix)
     with open(descriptor, "wb") as file:
-        file.write(data)
+        file.write(text.encode("utf-8", "surrogatepass"))
     return Path(name)
 
 
@@ -130,7 +137,29 @@ async def _run_suspended(app: App[Any], command: list[str]) -> int:
 
 
 def _call(command: list[str]) -> int:
-    return subprocess.run(command, check=False).returncode
+    if os.name == "nt":
+        return subprocess.run(command, check=False).returncode
+    process = subprocess.Popen(command)
+    while True:
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode
+        _share_stop(process.pid)
+
+
+def _share_stop(editor: int) -> None:
+    """The editor was stopped, by ctrl+z in it: stop with it, or the shell would wait for us and we for the editor.
+
+    An editor that stops its whole job has stopped us too, and both go on when the shell says so. Where there is no
+    shell that could let the job go on, the editor does at once.
+    """
+    time.sleep(STOP_PAUSE)
+    if os.getsid(0) == os.getpgrp():
+        os.kill(editor, signal.SIGCONT)
+    elif os.waitid(os.P_PID, editor, os.WCONTINUED | os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.kill(editor, signal.SIGCONT)
 
 
 async def _finished(editor: asyncio.Task[int]) -> int:

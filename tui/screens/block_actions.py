@@ -11,7 +11,7 @@ from tui.language import t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
-    from engine.blocks import Role, Row
+    from engine.blocks import Role
     from engine.blocks.config import ContentMode
     from engine.session import Session
 
@@ -243,10 +243,3 @@ class BlockActions(DeskPart):
         self.show_pane("inspector")
         if not self.inspector.focus_text():
             self.say(t("block.choose-mode"))
-
-    def external_text(self, row: Row) -> str | None:
-        """The text of a row for the user's own editor; None, with a hint, when it has none."""
-        if self.session is None or (not row.custom and row.mode is None):
-            self.say(t("block.mode-first"), warning=True)
-            return None
-        return self.session.text(row.key)

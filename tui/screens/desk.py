@@ -30,6 +30,7 @@ from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.leftover_actions import LeftoverActions
 from tui.screens.story_actions import DEFAULT_AGENT, StoryActions
+from tui.screens.text_actions import TextActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar, TopBar
@@ -49,7 +50,7 @@ FOLLOW_PAUSE = 0.15
 PANES = ("agents", "blocks", "inspector")
 
 
-class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions, StoryActions):
+class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -377,42 +378,6 @@ class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions,
     @on(Inspector.ModeChosen)
     def _mode_chosen(self, message: Inspector.ModeChosen) -> None:
         self.set_mode(message.mode, go_on=False)
-
-    def action_external(self) -> None:
-        self.begin(self._edit_outside, "external")
-
-    async def _edit_outside(self) -> None:
-        from tui.external_editor import edit_file, edit_text
-
-        session, row = self.session, self.blocks.current
-        if session is None:
-            return
-        self.collect()
-        if session.document.state is SaveState.INVALID:
-            await edit_file(self.app, session.document.file)
-            session.document.check_file()
-            self.show_rows()
-            return
-        before = self.external_text(row) if row is not None else None
-        if row is None or before is None:
-            return
-        after = await edit_text(self.app, before, ".js" if row.type == "script" else ".md")
-        if after is not None and after != before:
-            self.do(lambda session: session.set_text(row.key, after))
-
-    def action_reference(self) -> None:
-        self.show_block()
-        if self.inspector.editor is None:
-            self.say(t("desk.no-text"), warning=True)
-        elif self.inspector.toggle_reference():
-            self.show_pane("inspector")
-            self.begin(self._list_fragments, "reference")
-
-    async def _list_fragments(self) -> None:
-        session = self.session
-        if session is not None:
-            found = await self.wait(lambda: self.workspace.fragments(session.story, session.branch))
-            self.inspector.show_fragments([(item.id, item.type, item.name) for item in found])
 
     # -- saving
 

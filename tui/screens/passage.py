@@ -27,7 +27,7 @@ from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.stream_view import StreamView
-from tui.widgets.text_editor import TextEditor
+from tui.widgets.text_editor import MAX_BYTES, TextEditor
 
 STREAM_RATE = 10
 """Looks at a run a second: however fast it streams, the screen is not written more often. A terminal behind a slow link
@@ -201,6 +201,25 @@ class PassageScreen(WorkingScreen[None]):
         """End the stream; the text so far can be kept."""
         if self._run is not None and self.running:
             self._run.stop()
+
+    def action_external_direction(self) -> None:
+        """Write the direction in the user's own editor; a stream goes on meanwhile."""
+        self.begin(self._edit_outside, "external", exclusive=True)
+
+    async def _edit_outside(self) -> None:
+        from tui.external_editor import edit_text
+
+        direction = self.query_one("#direction", TextEditor)
+        after = await edit_text(self.app, direction.value)
+        if after is not None:
+            if direction.too_large or len(after) > MAX_BYTES // 4:
+                direction.load(after)
+                self._direction_edited()
+            else:
+                direction.replace(after, (0, 0), direction.document.end, maintain_selection_offset=False)
+            if not after.strip():
+                self.say(t("text.emptied"))
+        direction.focus()
 
     # -- the direction, which outlives a lost connection
 

@@ -12,11 +12,12 @@ from rich.text import Text
 from textual.document._document import Location
 from textual.document._document_navigator import DocumentNavigator
 from textual.expand_tabs import expand_text_tabs_from_widths
+from textual.geometry import Offset
 from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets._text_area import build_byte_to_codepoint_dict
 
-from tui.graphemes import boundary, next_boundary, previous_boundary, start_of_deletion
+from tui.graphemes import next_boundary, previous_boundary, start_of_deletion
 from tui.widgets.exact_document import ExactDocument, ExactScript
 from tui.widgets.wrapping import DrawnWrap, cells_of
 from tui.words import word_at, word_left, word_right
@@ -72,10 +73,17 @@ class ExactTextArea(TextArea):
             self._line_cache.clear()
             self.refresh()
 
-    def clamp_visitable(self, location: Location) -> Location:
-        """The nearest place in the text, never inside of a character."""
-        row, column = super().clamp_visitable(location)
-        return row, boundary(self.document[row], column)
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the cursor is drawn, and an input method with it."""
+        x, y = self.wrapped_document.location_to_offset(self.clamp_visitable(self.cursor_location))
+        left, top, _, _ = self.content_region
+        return Offset(left + x - self.scroll_offset.x + self.gutter_width, top + y - self.scroll_offset.y)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight, on rows that may be others."""
+        if self.has_focus:
+            self.scroll_cursor_visible()
 
     # --- moving
 
@@ -187,11 +195,13 @@ class ExactTextArea(TextArea):
         bracket = self._matching_bracket_location
         brackets = self.match_cursor_bracket and bracket is not None and self.selection.is_empty and self._has_cursor
         if on_line and first <= cursor[1] and (cursor[1] < last or at_end):
-            behind = next_boundary(whole, cursor[1]) if cursor[1] < len(whole) else cursor[1] + 1
+            # What was just typed may have joined what stands behind it: then the cursor is drawn on all of it.
+            at = previous_boundary(whole, cursor[1] + 1)
+            behind = next_boundary(whole, at) if at < len(whole) else at + 1
             if brackets:
-                mark(theme.bracket_matching_style, cursor[1], behind)
+                mark(theme.bracket_matching_style, at, behind)
             if self._draw_cursor:
-                mark(theme.cursor_style, cursor[1], behind)
+                mark(theme.cursor_style, at, behind)
         if brackets and bracket is not None and bracket[0] == index and first <= bracket[1] < last:
             mark(theme.bracket_matching_style, bracket[1], bracket[1] + 1)
 

@@ -22,7 +22,9 @@ from tui.safe_text import visible
 if TYPE_CHECKING:
     from engine.blocks import Row, ScriptResult
     from engine.blocks.config import ContentMode
+    from tui.completion import Sources
     from tui.widgets.choice_bar import ChoiceBar
+    from tui.widgets.find_bar import FindBar
     from tui.widgets.fragment_list import FragmentList
     from tui.widgets.script_editor import ScriptEditor
     from tui.widgets.stream_view import StreamView
@@ -43,6 +45,7 @@ class _Parts:
     default: StreamView
     hint: Static
     text_label: Static
+    find: FindBar
     text: TextEditor
     script: ScriptEditor
     preview_label: Static
@@ -60,6 +63,7 @@ def _mode_words() -> list[tuple[str, str]]:
 def _make_parts() -> _Parts:
     # Not before the first paint: the editors' modules take longer to load than all others of the screen.
     from tui.widgets.choice_bar import ChoiceBar
+    from tui.widgets.find_bar import FindBar
     from tui.widgets.fragment_list import FragmentList
     from tui.widgets.script_editor import ScriptEditor
     from tui.widgets.stream_view import StreamView
@@ -73,6 +77,7 @@ def _make_parts() -> _Parts:
         default=StreamView(id="default", follow=False),
         hint=Static(id="hint", markup=False),
         text_label=Static(classes="label", markup=False),
+        find=FindBar(id="find"),
         text=TextEditor(id="text"),
         script=ScriptEditor(id="script"),
         preview_label=Static(classes="label", markup=False),
@@ -194,6 +199,7 @@ class Inspector(Vertical):
         if not same:
             self.border_title = Content(visible(row.name) or " ")
             self.show_result(None)
+            self.parts.find.close()
         self._describe(row, text)
         if before is None or not same or (before.type, before.mode) != (row.type, row.mode):
             self._arrange()
@@ -247,6 +253,13 @@ class Inspector(Vertical):
         """The (id, type, name) of the fragments a script can read, or a text can name."""
         self.parts.fragments.show(fragments)
 
+    def complete_with(self, sources: Sources) -> None:
+        """What is offered while a text or a script is typed."""
+        from tui.completion import complete_script, complete_text
+
+        self.parts.text.completer = lambda line, text: complete_text(line, sources)
+        self.parts.script.completer = lambda line, text: complete_script(line, text, sources)
+
     # -- the text
 
     @property
@@ -297,6 +310,13 @@ class Inspector(Vertical):
             self.focus_text()
         return self._reference
 
+    def find(self) -> bool:
+        """Open the line to find something in the text; False when there is no text of the user's own."""
+        editor = self.editor
+        if editor is not None:
+            self.parts.find.open(editor)
+        return editor is not None
+
     def action_edit_text(self) -> None:
         """Go to the text."""
         self.focus_text()
@@ -337,6 +357,7 @@ class Inspector(Vertical):
             if again:
                 # Undone, or changed by another program: the cursor stays beside the same words.
                 editor.move_cursor(editor.moved_location(before, cursor))
+                self.parts.find.refresh_matches()
             self._loaded, self._taken = (editor, row.key), editor.changes
             self._label_text(row, editor)
         self._text = text
@@ -374,16 +395,23 @@ class Inspector(Vertical):
                 part.display = display
         if row is not None and editor is not None:
             self._label_text(row, editor)
+        else:
+            parts.find.close()
 
     def on_text_editor_edited(self, message: TextEditor.Edited) -> None:
         message.stop()
         if self.row is not None and message.editor is self.editor:
             self._label_text(self.row, message.editor)
+            self.parts.find.refresh_matches()
             self.post_message(self.Typed(self))
 
     def on_text_editor_left(self, message: TextEditor.Left) -> None:
         message.stop()
         self.post_message(self.Done(self))
+
+    def on_find_bar_closed(self, message: FindBar.Closed) -> None:
+        message.stop()
+        self.focus_text()
 
     def on_choice_bar_chosen(self, message: ChoiceBar.Chosen) -> None:
         message.stop()

@@ -203,6 +203,8 @@ class ScriptEditor(TextEditor):
 
     def on_key(self, event: events.Key) -> None:
         """Indent on tab, dedent on shift+tab, keep the indentation on enter; escape is left to its binding."""
+        if self.popup_key(event):
+            return
         if event.key == "escape":
             # TextArea would move the focus on, past the owner of this editor.
             event.prevent_default()

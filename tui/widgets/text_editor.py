@@ -18,9 +18,10 @@ from textual.reactive import reactive
 from textual.widgets import TextArea
 
 from engine.text import common_prefix
+from tui.graphemes import boundary
 from tui.language import t
+from tui.widgets.completing import CompletingTextArea
 from tui.widgets.exact_document import ExactDocument
-from tui.widgets.exact_text_area import ExactTextArea
 from tui.widgets.wrapping import DrawnWrap
 
 MAX_BYTES = 256 * 1024
@@ -45,7 +46,7 @@ class _Grown:
     pasted: str
 
 
-class TextEditor(ExactTextArea):
+class TextEditor(CompletingTextArea):
     """A plain text editor for one block.
 
     `load` shows a text, `text_if_edited` hands back what to save. `escape` leaves and discards nothing.
@@ -207,7 +208,8 @@ class TextEditor(ExactTextArea):
         if offset > head:
             kept_behind = len(before) - offset
             offset = len(now) - min(kept_behind, tail)
-        return self.clamp_visitable(self.document.location(offset))
+        row, column = self.document.location(offset)
+        return row, boundary(self.document[row], column)
 
     # --- editing
 
@@ -311,7 +313,7 @@ class TextEditor(ExactTextArea):
 
         Those are the joiners of emoji and of Persian or Indic words, the soft hyphen and most kinds of space.
         """
-        if self.read_only:
+        if self.read_only or self.popup_key(event):
             return
         character = self.document.usual_break if event.key == "enter" else event.character
         if event.key == "enter" or (character is not None and not event.is_printable and _is_text(character)):

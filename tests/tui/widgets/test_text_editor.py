@@ -307,12 +307,27 @@ async def test_a_joiner_just_typed_is_taken_back_alone() -> None:
         assert editor.value == "می"
 
 
-async def test_the_cursor_never_stands_inside_a_character() -> None:
-    async with editing(f"ab\n{FAMILY}x\nab") as (editor, _app, pilot):
-        editor.move_cursor((1, 2))
-        assert editor.cursor_location == (1, len(FAMILY))
-        await pilot.press("home", "up", "end", "down")
-        assert editor.cursor_location in ((1, 0), (1, len(FAMILY)))
+async def test_the_cursor_moves_to_no_place_inside_a_character() -> None:
+    async with editing(f"ab\n{FAMILY}x\nab\na") as (editor, _app, pilot):
+        for column in range(3):
+            for keys in (("down",), ("down", "down", "down", "up", "up")):
+                editor.move_cursor((0, column))
+                await pilot.press(*keys)
+                assert editor.cursor_location in ((1, 0), (1, len(FAMILY)))
+        await pilot.click(editor, offset=(1, 1))
+        assert editor.cursor_location == (1, 0)
+
+
+async def test_a_family_is_typed_in_front_of_a_letter() -> None:
+    async with editing("ab") as (editor, app, pilot):
+        await pilot.press("right")
+        for char in FAMILY:
+            app.post_message(events.Key(f"key_{ord(char):x}", char))
+            await pilot.pause()
+            assert editor.render_line(0).cell_length == editor.size.width
+        assert editor.value == f"a{FAMILY}b"
+        await pilot.press("backspace")
+        assert editor.value == "ab"
 
 
 async def test_home_and_end_are_those_of_the_row() -> None:
