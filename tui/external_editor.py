@@ -159,6 +159,7 @@ def _share_stop(editor: int) -> None:
         os.kill(editor, signal.SIGCONT)
     elif os.waitid(os.P_PID, editor, os.WCONTINUED | os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(STOP_PAUSE)  # this thread may run on for a moment, and the editor must not before the shell says so
         os.kill(editor, signal.SIGCONT)
 
 

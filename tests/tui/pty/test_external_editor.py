@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -138,6 +139,69 @@ def test_the_app_lives_and_ctrl_c_is_the_editors(edit: Callable[..., dict[str, o
     assert isinstance(found["ticks"], int) and found["ticks"] > 3
 
 
+def test_the_keyboard_is_handed_over_and_taken_back(edit: Callable[..., dict[str, object]]) -> None:
+    """Terminals that report every key in the Kitty protocol would send the editor what it can't read."""
+    marks: list[bytes] = []
+
+    def during(app: PtyApp) -> None:
+        app.wait_for("IN EDITOR")
+        app.drain(0.2)
+        marks.append(bytes(app.output))
+        app.resize(60, 15)
+        app.write("saved\n")
+        app.wait_for("BACK")
+        marks.append(bytes(app.output)[len(marks[0]) :])
+        assert "BACK" in app.screen().split("\n")[0] and len(app.screen().split("\n")) == 15
+        app.press("e")
+        app.wait_for("IN EDITOR")
+        app.write("again\n")
+
+    edit("print('IN EDITOR', flush=True); path.write_text(input())", during=during)
+    before, after = marks
+    assert before.rindex(b"\x1b[<u") > before.rindex(b"\x1b[>25u"), "popped while the editor runs"
+    assert before.rindex(b"\x1b[?1049l") > before.rindex(b"\x1b[?1049h") and b"\x1b[?25h" in before
+    assert b"\x1b[?1003l" in before and b"\x1b[?2004l" in before
+    assert b"\x1b[>25u" in after and b"\x1b[?1049h" in after and b"\x1b[?1003h" in after and b"\x1b[?2004h" in after
+
+
+def test_an_editor_that_stops_where_no_shell_could_continue_it(edit: Callable[..., dict[str, object]]) -> None:
+    found = edit(
+        """
+        import signal
+        os.kill(os.getpid(), signal.SIGSTOP)
+        path.write_text("went on")
+        """
+    )
+    assert found["result"] == "went on"
+
+
+@pytest.mark.parametrize("stop", ["os.kill(os.getpid(), signal.SIGSTOP)", "os.kill(0, signal.SIGTSTP)"])
+def test_ctrl_z_in_the_editor_stops_the_program_with_it(tmp_path: Path, stop: str) -> None:
+    """Whether an editor stops itself or its whole job, the shell has the terminal then, and `fg` continues both."""
+    if shutil.which("bash") is None:
+        pytest.skip("needs a shell with job control")
+    app_file, editor, out = tmp_path / "app.py", tmp_path / "editor.py", tmp_path / "out.json"
+    app_file.write_text(textwrap.dedent(APP))
+    editor.write_text(
+        f"import os, signal, sys\n{stop}\nprint('WENT ON', flush=True)\nopen(sys.argv[1], 'w').write(input())"
+    )
+    env = {"EDITOR": f"'{sys.executable}' '{editor}'", "VISUAL": "", "PS1": "SHELL> ", "TMPDIR": str(tmp_path)}
+    with PtyApp(["bash", "--norc", "--noprofile", "-i"], env=env) as app:
+        app.wait_for("SHELL>")
+        app.write(f"'{sys.executable}' '{app_file}' '{out}' '\"text\"'\n")
+        app.wait_for("READY")
+        app.write("e")
+        app.wait_for(lambda screen: "Stopped" in screen and screen.rstrip().endswith("SHELL>"))
+        app.write("fg\n")
+        app.wait_for("WENT ON")
+        app.write("written\n")
+        app.wait_for("BACK")
+        app.write("q")
+        app.wait_for("SHELL>")
+        app.write("exit\n")
+    assert json.loads(out.read_text())["result"] == "written"
+
+
 def test_a_failing_editor_changes_nothing_and_keeps_its_text(
     edit: Callable[..., dict[str, object]], tmp_path: Path
 ) -> None:
@@ -156,6 +220,19 @@ def test_not_utf8(edit: Callable[..., dict[str, object]], tmp_path: Path) -> Non
     found = edit("path.write_bytes(b'caf\\xe9')")
     (path,) = kept(tmp_path)
     assert "not UTF-8" in str(found["error"]) and str(path) in str(found["error"])
+
+
+def test_nul_characters(edit: Callable[..., dict[str, object]], tmp_path: Path) -> None:
+    found = edit("path.write_bytes('text'.encode('utf-16-le'))")
+    (path,) = kept(tmp_path)
+    assert "NUL" in str(found["error"]) and str(path) in str(found["error"])
+    path.unlink()
+    found = edit("path.write_bytes(path.read_bytes() + b'x')", text="a\0b")
+    assert found["result"] == "a\0bx", "what the text had before it may keep"
+
+
+def test_an_emptied_file(edit: Callable[..., dict[str, object]]) -> None:
+    assert edit("path.write_text('')")["result"] == ""
 
 
 def test_a_deleted_file(edit: Callable[..., dict[str, object]]) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -282,3 +284,40 @@ async def test_it_draws_in_every_theme(theme: str) -> None:
         editor.mark_error(2)
         await pilot.pause()
         assert "".join(segment.text for segment in editor.render_line(1)).rstrip().endswith("ctx.story.name;")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the exit status tells of a crash only on Unix")
+def test_opening_editing_and_closing_200_times_ends_well() -> None:
+    """A grammar that does not fit its library ends the process without a word (spec terminal, section 5, case 28)."""
+    done = subprocess.run([sys.executable, "-c", OPENINGS], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "200"), done.stderr
+
+
+OPENINGS = """
+import asyncio, gc
+from textual.app import App
+from tui.widgets.script_editor import ScriptEditor
+
+SCRIPT = "// hello\\nconst n = `a ${1} b`;\\nfunction f(x) { return x }\\n" * 20
+
+async def main():
+    done = 0
+    app = App()
+    async with app.run_test(size=(60, 20)) as pilot:
+        for turn in range(200):
+            editor = ScriptEditor(SCRIPT)
+            await app.screen.mount(editor)
+            assert editor.highlighting is None, editor.highlighting
+            editor.insert("let x = {", (turn % 50, 0))
+            editor.undo()
+            editor.load(SCRIPT[turn:])
+            editor.insert("}", (0, 0))
+            editor.render_line(0)
+            await editor.remove()
+            done += 1
+            if turn % 20 == 0:
+                gc.collect()
+    print(done)
+
+asyncio.run(main())
+"""
