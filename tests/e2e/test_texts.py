@@ -28,7 +28,7 @@ def test_the_terminals_cursor_is_where_the_text_is(place: Place, size: tuple[int
         app.write(b"/")
         app.wait_for("enter keeps the filter")
         app.write(b"House style\r")
-        app.wait_for(lambda screen: "House style" in screen and "tools" not in screen)
+        app.wait_for(lambda screen: "House style" in screen and "space on/off" in screen)
         app.write(b"e")
         app.wait_for(lambda screen: "$EDITOR" in screen.split("\n")[-1])
         app.write(F7 + b"\x7f")
