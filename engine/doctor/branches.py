@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -98,8 +99,8 @@ _FORMS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def _salvaged(data: bytes, file: Path, ids: Collection[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """The entries of these branches that are whole objects in a broken index, each without what is not valid in it, and
-    the other keys of the index if it can be read as an object.
+    """The entries of these branches in a broken index, each as far as it is whole and without what is not valid in it,
+    and the other keys of the index if it can be read as an object.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -108,8 +109,8 @@ def _salvaged(data: bytes, file: Path, ids: Collection[str]) -> tuple[dict[str, 
     found: dict[str, dict[str, Any]] = {}
     at = text.find("{")
     while at >= 0:
-        value, end = json_value(text, at)
-        branch_id = mapped(value).get("id")
+        value, end = _whole_members(text, at)
+        branch_id = value.get("id")
         if isinstance(branch_id, str) and branch_id in ids:
             kept = {key: item for key, item in value.items() if key not in _FORMS or _FORMS[key](item)}
             found.setdefault(branch_id, kept)
@@ -120,6 +121,29 @@ def _salvaged(data: bytes, file: Path, ids: Collection[str]) -> tuple[dict[str, 
         return found, mapped(parse_json(data, file))
     except StonehandError:
         return found, {}
+
+
+_KEY: Final = re.compile(r'[{,]\s*(?=")')
+_COLON: Final = re.compile(r"\s*:\s*")
+_AFTER: Final = re.compile(r"\s*(?=[,}])")
+
+
+def _whole_members(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """The members of an object that begins at `at`, up to the first that is not whole, and where they end."""
+    found: dict[str, Any] = {}
+    while (start := _KEY.match(text, at)) is not None:
+        key, end = json_value(text, start.end())
+        colon = _COLON.match(text, end)
+        if not isinstance(key, str) or colon is None:
+            break
+        value, end = json_value(text, colon.end())
+        after = _AFTER.match(text, end)
+        # Only a text says itself where it ends: a number may have been cut.
+        if end == colon.end() or (after is None and not isinstance(value, str)):
+            break
+        found[key] = value
+        at = end if after is None else after.end()
+    return found, at
 
 
 def _active_repair(source: JsonSource, problem: Problem, branches: Branches) -> Repair | None:

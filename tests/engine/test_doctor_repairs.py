@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.doctor import Finding, Kind, Repaired, examine, repair
+from engine.doctor.branches import index_findings
 from engine.story import StoryFolder
 from engine.workspace import Workspace
 from tests.engine.story_builder import tree
@@ -831,6 +832,10 @@ BROKEN_INDEXES: dict[str, tuple[str, dict[str, str]]] = {
         '{"branches": [{"id": "main", "name": "The {quay}", "createdAt": "2026"}, {"id": "br-two", "name": "What',
         {"main": "The {quay}", "br-two": "br-two"},
     ),
+    "cut off behind a name": (
+        '{"branches": [{"id": "main", "order": 0, "name": "A" "x": 1}, {"id": "br-two", "name": "What if", "order": 1',
+        {"main": "A", "br-two": "What if"},
+    ),
     "a comma too many": (
         '{"branches": [{"id": "main", "name": "Main", "x": {"id": "br-two"}}, {"id": "br-two", "name": " "},],}',
         {"main": "Main", "br-two": "br-two"},
@@ -864,6 +869,47 @@ def test_a_broken_index_of_branches_is_written_anew(name: str, data: Path, tmp_p
     assert index.get("later") == (1 if "later" in text else None)
     assert outcome.backup is not None
     assert (outcome.backup / "stories/the-quay/branches.json").read_text("utf-8") == text
+
+
+def test_an_index_of_branches_that_is_cut_anywhere_keeps_what_is_whole(data: Path) -> None:
+    story = make_story(data, branches=("main", "br-two"))
+    file = story / "branches.json"
+    change(file, lambda value: value["branches"][1].update(name="What if", parentBranchId="main", forkAfterIndex=12))
+    whole, document = file.read_bytes(), read(file)
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        (repairable,) = (item.offered for item in index_findings(story, StoryFolder(story).branches()) if item.offered)
+        assert repairable.edit is not None
+        again = repairable.edit(whole[:length])
+        assert again is not None
+        index = json.loads(again)
+        assert index["activeBranchId"] == "main"
+        for entry in index["branches"]:
+            (given,) = (item for item in document["branches"] if item["id"] == entry["id"])
+            kept = {key: value for key, value in entry.items() if given.get(key) == value}
+            made = {key: value for key, value in entry.items() if key not in kept}
+            assert made.keys() <= {"name", "order", "createdAt"}
+            assert made.get("name", entry["id"]) == entry["id"]
+            at = whole.index(b'"createdAt"', whole.index(b'"%s"' % entry["id"].encode()))
+            assert length < at or "name" in kept, "it stood there whole"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from(["{", "}", "[", "]", ",", ":", '"', '"id"', '"main"', '"name"', "1e999", "\\", "NaN", " "])
+    )
+)
+def test_any_index_of_branches_can_be_written_anew(story: Path, parts: list[str]) -> None:
+    text = "".join(parts)
+    (story / "branches.json").write_text(text, "utf-8")
+    for item in examine(StoryFolder(story)):
+        if item.offered is not None and item.offered.edit is not None:
+            after = item.offered.edit(text.encode())
+            assert after is not None
+            (story / "branches.json").write_bytes(after)
+    assert [branch.id for branch in StoryFolder(story).branches().all] == ["main"]
+    assert examine(StoryFolder(story)) == []
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(story: Path, data: Path, tmp_path: Path, state: Path) -> None:
