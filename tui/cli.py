@@ -15,7 +15,7 @@ import click
 
 from engine import __version__
 from engine.errors import WrongInput
-from tui.commands import branching, configuring, examining, exchanging, generating, looking, models
+from tui.commands import branching, comparing, configuring, examining, exchanging, generating, looking, models
 from tui.commands.frame import Call, Group, data_option
 from tui.launch import is_path, open_editor, told
 from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
@@ -121,6 +121,7 @@ for _command in (
     looking.list_agents,
     looking.list_blocks,
     looking.compile_prompt,
+    comparing.diff,
     looking.evaluate,
     examining.doctor,
     configuring.config,

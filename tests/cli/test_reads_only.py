@@ -31,6 +31,7 @@ def reading(story: str, bundle: Path) -> dict[str, list[tuple[str, ...]]]:
         "agents": [("agents", story)],
         "blocks": [("blocks", story, WRITER), ("blocks", story, WRITER, "--json")],
         "compile": [("compile", story), ("compile", story, WRITER, "--input", "Let it rain.", "--json")],
+        "diff": [("diff", story), ("diff", story, WRITER, "--input", "Let it rain.", "--json")],
         "eval": [("eval", story, str(bundle.with_name("script.js")))],
         "doctor": [("doctor",), ("doctor", story, "--json"), ("doctor", story, "--repair", "--dry-run")],
         "config": [("config", story, WRITER, "get"), ("config", story, WRITER, "--help")],

@@ -53,7 +53,7 @@ class CompareScreen(WorkingScreen[None]):
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
         yield ChoiceBar(
-            [(kind, f"{number} {t(f'compare.against-{kind}')}") for number, kind in enumerate(KINDS, 1)],
+            _choices(),
             self._reference.kind,
             own=False,
             id="against",
@@ -71,6 +71,14 @@ class CompareScreen(WorkingScreen[None]):
         self.view.focus()
         self._show_title(None)
         self._compare()
+
+    def say_again(self) -> None:
+        self.query_one("#against", ChoiceBar).name_choices(_choices())
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "compare"))
+        self._show_title(self._comparison)
+        if self._comparison is not None:
+            self._tell(self._outcome(self._comparison))
+        self.view.refresh()
 
     def _compare(self) -> None:
         self.query_one("#against", ChoiceBar).value = self._reference.kind
@@ -208,6 +216,10 @@ class CompareScreen(WorkingScreen[None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def _choices() -> list[tuple[str, str]]:
+    return [(kind, f"{number} {t(f'compare.against-{kind}')}") for number, kind in enumerate(KINDS, 1)]
 
 
 def _time(stamp: str) -> str:

@@ -21,15 +21,19 @@ from tests.tui.editor import Editor
 from tests.tui.snapshots import Snapshots
 from tui.screens.budget import BudgetDialog
 from tui.screens.choice import ChoiceDialog
+from tui.screens.compare import CompareScreen
 from tui.screens.help import HelpScreen
 from tui.screens.jump import JumpDialog
 from tui.screens.model import ModelDialog
 from tui.screens.name import NameDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
+from tui.screens.preview import PreviewDialog
 from tui.screens.prompt import PromptScreen
 from tui.screens.story import StoryScreen
 from tui.screens.tools import ToolsDialog
+from tui.screens.why import WhyDialog
+from tui.widgets.prompt_view import PromptView
 
 
 @pytest.fixture
@@ -136,6 +140,46 @@ async def test_help(editor: Open, snapshots: Snapshots, size: tuple[int, int]) -
         await snapshots.check(ed, "help/main-screen", (size,))
         await ed.press("end")
         await snapshots.check(ed, "help/main-screen-end", (size,))
+
+
+async def test_effect_of_edits(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.press("d")
+        await on(ed, CompareScreen)
+        await ed.until(lambda: ed.shows("3 blocks change"))
+        await snapshots.check(ed, "compare/default")
+        await ed.press("1")
+        await ed.until(lambda: ed.shows("Nothing changes."))
+        await snapshots.check(ed, "compare/nothing-changes")
+        await ed.press("escape")
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        await ed.type("Very ")
+        await ed.press("escape")
+        await ed.saved()
+        await ed.goto("story-info")
+        await ed.press("space", "d")
+        await on(ed, CompareScreen)
+        await ed.until(lambda: ed.shows("2 blocks change"))
+        await snapshots.check(ed, "compare/edits")
+
+
+async def test_reasons(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.press("w")
+        await on(ed, WhyDialog)
+        await snapshots.check(ed, "why/block")
+        await ed.press("escape", "p")
+        await on(ed, PromptScreen)
+        await ed.until(lambda: ed.shows("tokens") and ed.app.screen.query_one(PromptView).blocks)
+        await ed.press("w")
+        await ed.until(lambda: ed.app.screen.query_one(PromptView).pointing)
+        await ed.press("j")
+        await ed.until(lambda: ed.shows("the fixed text"))
+        await snapshots.check(ed, "why/line")
+        await ed.press("w", "i")
+        await on(ed, PreviewDialog)
+        await snapshots.check(ed, "dialogs/preview-inputs")
 
 
 async def test_compiled_prompt(editor: Open, snapshots: Snapshots) -> None:
