@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from engine.agents import roles
 from engine.disk import json_line
 from engine.doctor.finding import Finding, JsonSource, mapped
-from engine.models.providers import Providers, field_name
-from engine.models.resolution import ALIASES, LEGACY_FIELDS, OVERRIDES, SETTINGS, resolve, spellings
+from engine.models.providers import Providers
+from engine.models.resolution import ALIASES, OVERRIDES, SETTINGS, resolve, spellings
 from engine.story import StoryMeta
 
 
@@ -48,18 +47,12 @@ def model_findings(story: Path, meta: StoryMeta, providers: Providers) -> Iterat
             )
     yield from _hidden(source, overrides)
     text = (source.data or b"").decode("utf-8-sig", "replace")
-    named = [(SETTINGS, OVERRIDES, key, "providerId") for key in overrides]
-    places = {field_name(path): path for path in (*named, *((SETTINGS, pair[0]) for pair in LEGACY_FIELDS.values()))}
     told: set[str] = set()
     for role in sorted(known):
         for problem in resolve(meta, providers, role, file=source.file, line_of=lambda p: json_line(text, p)).problems:
-            if problem.file != source.file or problem.field in told:
-                continue
-            told.add(problem.field)
-            path = places.get(problem.field)
-            if problem.line is None and path is not None:
-                problem = replace(problem, line=json_line(text, path))
-            yield Finding.of(problem)
+            if problem.file == source.file and problem.field not in told:
+                told.add(problem.field)
+                yield Finding.of(problem)
 
 
 def _hidden(source: JsonSource, overrides: Mapping[str, Any]) -> Iterator[Finding]:

@@ -156,6 +156,7 @@ class _Walk:
         settings = meta.raw.get(SETTINGS)
         self._settings: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
         self._overrides = self._read_overrides()
+        self._provider_path: tuple[str, ...] = ()
 
     def resolution(self) -> Resolution:
         wanted, model, temperature = self._walk()
@@ -196,12 +197,14 @@ class _Walk:
                     model = self._decision("model", override.model, key, override.key, "modelId")
                 if override.provider is not None:
                     provider = self._decision("provider", override.provider, key, override.key, "providerId")
+                    self._provider_path = (SETTINGS, OVERRIDES, override.key, "providerId")
                     temperature = self._temperature(key)
                     break
             if key in LEGACY_FIELDS:
                 provider_field, model_field = LEGACY_FIELDS[key]
                 if (named := self._text((SETTINGS, provider_field), self._settings.get(provider_field))) is not None:
                     provider = self._legacy("provider", named, provider_field)
+                    self._provider_path = (SETTINGS, provider_field)
                     older = self._text((SETTINGS, model_field), self._settings.get(model_field))
                     model = None if older is None else self._legacy("model", older, model_field)
                     break
@@ -224,6 +227,7 @@ class _Walk:
                     f"the provider {wanted.value!r} {state}, so the default one is used",
                     wanted.file,
                     wanted.field,
+                    self._line_of(self._provider_path),
                     repair="choose another, or add or enable it",
                 )
             )

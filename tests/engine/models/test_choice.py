@@ -184,6 +184,14 @@ def test_a_malformed_entry_is_reported_with_its_line(workspace: Workspace, meta:
     assert "hot" in data.decode().splitlines()[problem.line - 1]
 
 
+@pytest.mark.parametrize("given", [{"modelOverrides": {WRITER: {"providerId": "lost"}}}, {"providerId": "lost"}])
+def test_a_provider_that_is_not_there_is_reported_with_its_line(workspace: Workspace, meta: Path, given: Any) -> None:
+    data = give(meta, **given)
+    (problem,) = workspace.resolve(STORY, WRITER).problems
+    assert problem.line is not None
+    assert "lost" in data.decode().splitlines()[problem.line - 1]
+
+
 def test_undo_and_redo(workspace: Workspace, meta: Path) -> None:
     before = saved(meta)
     first = workspace.set_model(STORY, WRITER, provider="b")
