@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.disk import dump_json, json_value, parse_json
-from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
+from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped, one_line
 from engine.doctor.leftovers import is_leftover
 from engine.errors import Problem, StonehandError
 from engine.story import Branches
@@ -86,16 +86,17 @@ def _new_index(source: JsonSource, branches: Branches) -> Repair | None:
         return dump_json({**rest, "branches": index, "activeBranchId": shown})
 
     what = f"write an index of the folders there are, {', '.join(ids)}, with {shown} as the active branch"
-    return Repair(Kind.BRANCHES, what, source.file, edit, source.data)
+    return Repair(Kind.BRANCHES, one_line(what), source.file, edit, source.data)
 
 
 _FORMS: Final[dict[str, Callable[[Any], bool]]] = {
-    "id": lambda value: isinstance(value, str),
     "name": lambda value: isinstance(value, str) and not is_blank(value) and utf16_length(value) <= _NAME_LIMIT,
     "order": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
     "createdAt": lambda value: isinstance(value, str),
+    "parentBranchId": lambda value: isinstance(value, str),
+    "forkAfterIndex": lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
 }
-"""What an entry of the index has to have (spec, section 1.5)."""
+"""What the fields of an entry may hold (spec, section 1.5)."""
 
 
 def _salvaged(data: bytes, file: Path, ids: Collection[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

@@ -73,9 +73,9 @@ class Finding(Problem):
         """A problem that reading reported; with another message or advice where the doctor knows better."""
         what = offered.description if offered is not None else "correct it in a text editor"
         return cls(
-            _line(message or problem.message),
+            one_line(message or problem.message),
             problem.file,
-            _line(problem.field),
+            one_line(problem.field),
             problem.line,
             advice or problem.repair or what,
             offered,
@@ -95,7 +95,9 @@ class JsonSource:
 
     def found(self, message: str, path: tuple[str | int, ...], advice: str, offered: Repair | None = None) -> Finding:
         """A finding at the value that `path` leads to."""
-        return Finding(_line(message), self.file, _line(dotted(path)), json_line(self._text, path), advice, offered)
+        return Finding(
+            one_line(message), self.file, one_line(dotted(path)), json_line(self._text, path), advice, offered
+        )
 
     def repair(self, kind: Kind, description: str, change: Callable[[Any], None], new: Any = None) -> Repair:
         """A repair that changes the parsed document in place; what it does not touch is written as it was read.
@@ -112,7 +114,7 @@ class JsonSource:
             change(value)
             return data if value == before else dump_json(value)
 
-        return Repair(kind, _line(description), file, edit, self.data)
+        return Repair(kind, one_line(description), file, edit, self.data)
 
 
 def set_aside(file: Path, seen: bytes, what: str) -> Repair:
@@ -120,7 +122,7 @@ def set_aside(file: Path, seen: bytes, what: str) -> Repair:
     return Repair(Kind.UNREADABLE, f"set it aside: {what}", file, lambda data: None, seen)
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """A text with names from a file in it, on one line of a length that can be read."""
     text = collapse_space(text)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
