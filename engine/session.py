@@ -34,7 +34,7 @@ from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookChain
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
-from engine.text import collapse_space, cut, utf16_length
+from engine.text import Phrase, collapse_space, cut, utf16_length
 
 if TYPE_CHECKING:
     from engine.why import BlockReasons, Explanation
@@ -43,6 +43,12 @@ ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 ORDER_LIMIT = 2**53
 """The largest order, either way: beyond it the file's numbers skip some integers, so that another one is stored."""
+_MODE_LABELS: dict[ContentMode | None, str] = {
+    None: "no text of {name}",
+    "prepend": "prepend text of {name}",
+    "append": "append text of {name}",
+    "override": "override text of {name}",
+}
 KEYS_NAMED = 20
 """Blocks that a message names at most."""
 
@@ -264,8 +270,8 @@ class Session:
         """Enable or disable a block; without `enabled`, the other of the two."""
         row = self.row(key)
         target = not row.enabled if enabled is None else enabled
-        verb = "enable" if target else "disable"
-        return self._apply(f"{verb} {row.name}", lambda config: edits.set_enabled(config, row.id, target))
+        label = Phrase("enable {name}" if target else "disable {name}", name=row.name)
+        return self._apply(label, lambda config: edits.set_enabled(config, row.id, target))
 
     def move(self, key: str, index: int) -> Change | None:
         """Put a block at `index` (from 0) among the rows of its role; a place outside is the nearest end."""
@@ -273,9 +279,8 @@ class Session:
         section = [other.key for other in self.rows if other.role == row.role]
         if section.index(key) == max(0, min(index, len(section) - 1)):
             return None
-        return self._apply(
-            f"move {row.name}", lambda config: edits.move_block(config, self.rows, key, index, self._other_mode)
-        )
+        label = Phrase("move {name}", name=row.name)
+        return self._apply(label, lambda config: edits.move_block(config, self.rows, key, index, self._other_mode))
 
     def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
         """Choose the content mode, and the text with it when one is given."""
@@ -285,12 +290,13 @@ class Session:
             config = edits.set_mode(config, row.id, mode, row.default or "")
             return config if text is None else _override_text(config, row.id, text)
 
-        return self._apply(f"{mode or 'no'} text of {row.name}", change)
+        label = Phrase(_MODE_LABELS.get(mode, _MODE_LABELS[None]), name=row.name)  # another mode is refused below
+        return self._apply(label, change)
 
     def set_text(self, key: str, text: str) -> Change | None:
         """Replace a block's text."""
         row = self.row(key)
-        return self._apply(f"edit {row.name}", lambda config: edits.set_text(config, row.key, text))
+        return self._apply(Phrase("edit {name}", name=row.name), lambda config: edits.set_text(config, row.key, text))
 
     def type_text(self, key: str, text: str) -> Change | None:
         """As `set_text`, for text as it is being typed: undone by stretches, journalled by its difference.
@@ -303,9 +309,8 @@ class Session:
         """Add a custom block behind row `after`, or last in its role; returns its id."""
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
-        self._apply(
-            f"add {block.name}", lambda config: edits.add_block(config, self.rows, block, anchor, self._other_mode)
-        )
+        label = Phrase("add {name}", name=block.name)
+        self._apply(label, lambda config: edits.add_block(config, self.rows, block, anchor, self._other_mode))
         return block.id
 
     def duplicate(self, key: str) -> str:
@@ -333,25 +338,27 @@ class Session:
             except ConfigFault as fault:
                 raise WrongInput(str(fault)) from None
 
-        return self._apply(f"change {row.name}", edit)
+        return self._apply(Phrase("change {name}", name=row.name), edit)
 
     def pin_order(self, key: str, order: Number | None) -> Change | None:
         """Give a block a numeric order that wins over its place in the list; None takes it away."""
         row = self.row(key)
         _check_order(order)
-        return self._apply(f"order of {row.name}", lambda config: edits.set_order_override(config, row.id, order))
+        label = Phrase("order of {name}", name=row.name)
+        return self._apply(label, lambda config: edits.set_order_override(config, row.id, order))
 
     def delete(self, key: str) -> Change | None:
         """Delete a custom block; a built-in one can only be disabled."""
         row = self._custom(key)
-        return self._apply(f"delete {row.name}", lambda config: edits.delete_block(config, row.key))
+        return self._apply(Phrase("delete {name}", name=row.name), lambda config: edits.delete_block(config, row.key))
 
     def reset(self, key: str | None = None) -> Change | None:
         """Drop what is overridden about one block, or about the whole agent."""
         if key is None:
-            return self._apply(f"reset {self.agent}", edits.reset_agent)
+            return self._apply(Phrase("reset {name}", name=self.agent), edits.reset_agent)
         row = self.row(key)
-        return self._apply(f"reset {row.name}", lambda config: edits.reset_block(config, row.id))
+        label = Phrase("reset {name}", name=row.name)
+        return self._apply(label, lambda config: edits.reset_block(config, row.id))
 
     def replace(self, config: BlockConfig, label: str) -> Change | None:
         """Put another config in place of this one, as one step that undo takes back."""
@@ -370,7 +377,8 @@ class Session:
                 config = edits.set_enabled(config, row.id, target)
             return config
 
-        return self._apply(f"{'enable' if target else 'disable'} {_named(rows)}", edit)
+        label = Phrase("enable {name}" if target else "disable {name}", name=_named(rows))
+        return self._apply(label, edit)
 
     def shift(self, keys: Iterable[str], step: int, shown: Collection[str] | None = None) -> Change | None:
         """Move blocks by `step` rows, those of each role together, over the rows in `shown` (see `moves.shifted`)."""
@@ -390,7 +398,8 @@ class Session:
             return None
         named = _named([row for row in rows if row.key in moved])
         return self._apply(
-            f"move {named}", lambda config: edits.rearrange(config, rows, order, moved, self._other_mode)
+            Phrase("move {name}", name=named),
+            lambda config: edits.rearrange(config, rows, order, moved, self._other_mode),
         )
 
     def clear_modes(self, keys: Iterable[str]) -> Change | None:
@@ -402,7 +411,7 @@ class Session:
                 config = edits.set_mode(config, row.id, None, row.default or "")
             return config
 
-        return self._apply(f"no text of {_named(rows)}", edit) if rows else None
+        return self._apply(Phrase(_MODE_LABELS[None], name=_named(rows)), edit) if rows else None
 
     def duplicate_all(self, keys: Iterable[str]) -> list[str]:
         """Add a copy behind each block, as `duplicate` does; returns their ids, in the order of the list."""
@@ -411,7 +420,8 @@ class Session:
         for row in rows:
             added.append((self._copy(row, [block for block, _ in added]), row.key))
         self._apply(
-            f"duplicate {_named(rows)}", lambda config: edits.add_blocks(config, self.rows, added, self._other_mode)
+            Phrase("duplicate {name}", name=_named(rows)),
+            lambda config: edits.add_blocks(config, self.rows, added, self._other_mode),
         )
         return [block.id for block, _ in added]
 
@@ -421,21 +431,23 @@ class Session:
         if not rows:
             return None
         return self._apply(
-            f"delete {_named(rows)}", lambda config: edits.delete_blocks(config, [row.key for row in rows])
+            Phrase("delete {name}", name=_named(rows)),
+            lambda config: edits.delete_blocks(config, [row.key for row in rows]),
         )
 
     def reset_all(self, keys: Iterable[str]) -> Change | None:
         """Drop what is overridden about some blocks."""
         rows = self._rows_of(keys)
-        return self._apply(f"reset {_named(rows)}", lambda config: edits.reset_blocks(config, {row.id for row in rows}))
+        label = Phrase("reset {name}", name=_named(rows))
+        return self._apply(label, lambda config: edits.reset_blocks(config, {row.id for row in rows}))
 
     # -- what is left over in the config
 
     def drop_leftovers(self, ids: Iterable[str]) -> Change | None:
         """Remove the overrides and places of ids that no block has."""
         found = [self._leftover(block_id, "override", "order", "old").id for block_id in ids]
-        what = found[0] if len(found) == 1 else f"{len(found)} ids"
-        return self._apply(f"remove what is left of {what}", lambda config: drop_ids(config, found))
+        what = found[0] if len(found) == 1 else Phrase("{count} ids", count=len(found))
+        return self._apply(Phrase("remove what is left of {name}", name=what), lambda config: drop_ids(config, found))
 
     def rename_leftover(self, block_id: str) -> Change | None:
         """Give what is stored for a block of the older layout to the block it is now.
@@ -449,13 +461,14 @@ class Session:
                 f"{new} has an override too",
                 repair=f"take over by hand what is wanted of that of {block_id}, and remove it",
             )
-        return self._apply(f"rename {block_id} to {new}", lambda config: rename_id(config, block_id, new))
+        label = Phrase("rename {name} to {new}", name=block_id, new=new)
+        return self._apply(label, lambda config: rename_id(config, block_id, new))
 
     def part_shared(self, block_id: str) -> Change | None:
         """Give all blocks but the first that share an id one of their own."""
         self._leftover(block_id, "shared")
         return self._apply(
-            f"give the blocks with the id {block_id} ids of their own",
+            Phrase("give the blocks with the id {name} ids of their own", name=block_id),
             lambda config: part_shared(config, block_id, new_block_id),
         )
 
@@ -465,15 +478,15 @@ class Session:
             new = RENAMED_TOOLS.get(tool)
             now = f", which is the old name of {new}" if new is not None else ""
             raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=f"tools: {', '.join(known) or 'none'}")
-        verb = "enable" if enabled else "disable"
-        return self._apply(f"{verb} tool {tool}", lambda config: edits.set_tool(config, tool, enabled))
+        label = Phrase("enable tool {name}" if enabled else "disable tool {name}", name=tool)
+        return self._apply(label, lambda config: edits.set_tool(config, tool, enabled))
 
     def set_auto_analysis(self, enabled: bool) -> Change | None:
         """Let the analysis run by itself after a save, or not. Raises `WrongInput` for an agent that never does."""
         if self.agent != ANALYZE:
             raise WrongInput(f"{self.agent} never runs by itself", repair=f"this is for {ANALYZE}")
-        verb = "enable" if enabled else "disable"
-        return self._apply(f"{verb} the analysis after a save", lambda config: edits.set_auto_analysis(config, enabled))
+        label = "enable the analysis after a save" if enabled else "disable the analysis after a save"
+        return self._apply(label, lambda config: edits.set_auto_analysis(config, enabled))
 
     def undo(self) -> Change | None:
         """Take the last edit back."""
@@ -572,7 +585,7 @@ def _name(name: str) -> str:
 
 def _named(rows: Sequence[Row]) -> str:
     """What a label calls these blocks."""
-    return rows[0].name if len(rows) == 1 else f"{len(rows)} blocks"
+    return rows[0].name if len(rows) == 1 else Phrase("{count} blocks", count=len(rows))
 
 
 def _check_order(order: Number | None) -> None:

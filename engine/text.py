@@ -6,7 +6,8 @@ Source: spec context-blocks section 16.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from engine.provenance import join, strip
 
@@ -14,6 +15,22 @@ from engine.provenance import join, strip
 JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TRIM = JS_SPACE.replace("\u2000-\u200a", "".join(map(chr, range(0x2000, 0x200B))))
 _SPACE_RUN = re.compile(f"[{JS_SPACE}]+")
+
+
+class Phrase(str):
+    """A text for people that knows what it was made of: `template`, with `values` in its `{name}` fields.
+
+    Whoever speaks another language translates the template and puts the values in again.
+    """
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        self = super().__new__(cls, template.format_map(values))
+        self.template = template
+        self.values = values
+        return self
 
 
 def js_trim(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tui.language import of_engine
 from tui.safe_text import visible
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class RowFilter:
             self._wanted in _fold(text) for text in (row.content, row.default, text_of(row)) if text
         ):
             return None
-        return self._match_words(row.name, row.id, row.note)
+        return self._match_words(row.name, row.id, of_engine(row.note))
 
     def match_left(self, block_id: str) -> Match | None:
         """As `match`, for the id of something that is left over: that has no state, and its text is not looked at."""

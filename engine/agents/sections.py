@@ -15,7 +15,7 @@ from engine.context import ContextState, FragmentGroup
 from engine.provenance import join, sourced
 from engine.story import Fragment, StorySnapshot
 from engine.story.render import catalog_row, group, row_group, sheet, type_label
-from engine.text import cut, is_blank, join_parts, utf16_length
+from engine.text import Phrase, cut, is_blank, join_parts, utf16_length
 
 READ_TOOL: Final = "readFragments"
 
@@ -51,7 +51,7 @@ TRUNCATED: Final = "... [truncated]"
 NO_PROSE: Final = "nothing is written yet"
 NO_RECENT: Final = "the recent prose mentions no unpinned fragment"
 NO_CATALOG: Final = "no fragment is left to list"
-NO_TAGGED: Final = f"no fragment is tagged {LIBRARIAN_TAG}"
+NO_TAGGED: Final = Phrase("no fragment is tagged {tag}", tag=LIBRARIAN_TAG)
 """Why a block is not there now."""
 
 

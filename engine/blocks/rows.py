@@ -22,7 +22,7 @@ from engine.blocks.apply import (
 from engine.blocks.block import BUILTIN, CUSTOM, ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import marker
 from engine.blocks.config import BlockConfig, BlockOverride, BlockType, ContentMode, CustomBlock
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 
 RowState = Literal["compiled", "disabled", "absent", "pending", "silent"]
 """compiled: in the prompt · disabled: switched off · absent: exists only under another condition ·
@@ -307,6 +307,7 @@ def _silence(result: ScriptResult | None) -> str:
 
 def _script_note(result: ScriptResult) -> str:
     if result.kind == ENGINE_MISSING:
-        return f"not evaluated: {result.error}"
-    line = f" (line {result.line})" if result.line is not None else ""
-    return f"script error{line}: {result.error}"
+        return Phrase("not evaluated: {error}", error=result.error)
+    if result.line is None:
+        return Phrase("script error: {error}", error=result.error)
+    return Phrase("script error (line {line}): {error}", line=result.line, error=result.error)

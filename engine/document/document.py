@@ -22,6 +22,7 @@ from engine.document.journal import Journal
 from engine.document.merge import merge_configs
 from engine.document.state import SaveState
 from engine.errors import InvalidFile, Problem, StonehandError
+from engine.text import Phrase
 
 UNDO_LIMIT = 2_000
 REBASED_STEPS = 200
@@ -181,7 +182,7 @@ class Document:
         if old == text:
             return None
         custom = custom_at(before, key)
-        label = f"edit {custom.name if custom is not None else key}"
+        label = Phrase("edit {name}", name=custom.name if custom is not None else key)
         started = self._edit(label, lambda config: set_text(config, key, text), key)
         if started is None:
             return None
@@ -457,7 +458,7 @@ class Document:
         before = self._now.config
         target.append(self._kept(self._now))
         self._record(self._become(self._carried(source.pop())), before)
-        return Change(f"{verb} {label}", self.revision)
+        return Change(Phrase("undo {label}" if verb == "undo" else "redo {label}", label=label), self.revision)
 
     def _kept(self, state: _State) -> _State:
         """A version as an undo step, which contains every outside change so far."""

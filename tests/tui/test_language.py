@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import engine
 import tui
+from engine.agents import agents
 from engine.errors import WrongInput
+from engine.text import Phrase
 from tui import language
 from tui.actions import ACTIONS, PLACES
 from tui.language import ENGLISH, LANGUAGES, catalogue, of_locale, t
@@ -83,6 +86,37 @@ def test_every_action_has_its_texts_and_the_texts_have_their_actions() -> None:
         texts = catalogue(code, "action")
         assert {f"{name}.title" for name in ids} | {f"place.{place}" for place in PLACES} <= set(texts), code
         assert {key.rpartition(".")[0] for key in texts} <= ids | {"place"}, code
+
+
+def test_what_the_engine_says_is_translated_where_it_still_says_so() -> None:
+    said = {
+        node.value
+        for file in Path(engine.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    for code in LANGUAGES:
+        for english, other in catalogue(code, "engine").items():
+            assert english in said, f"the engine does not say this any more: {english}"
+            assert _fields(other) <= _fields(english), english
+
+
+def test_texts_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    label = Phrase("undo {label}", label=Phrase("delete {name}", name=Phrase("{count} blocks", count=3)))
+    assert language.of_engine(label) == label == "undo delete 3 blocks"
+    language.use("zh")
+    assert language.of_engine(label) == "撤销：删除 3 个块"
+    assert language.of_engine(Phrase("edit {name}", name="nothing is pinned {x}")) == "编辑 nothing is pinned {x}"
+    assert language.of_engine("nothing is pinned") == "没有置顶的内容"
+    assert language.of_engine(Phrase("no such {thing}", thing="words")) == "no such words"
+
+
+def test_every_agent_has_a_name_in_every_language() -> None:
+    for code in LANGUAGES:
+        if code != ENGLISH:
+            texts = catalogue(code, "engine")
+            for agent in agents():
+                assert {agent.display_name, agent.group} <= set(texts), (code, agent.name)
 
 
 def _fields(text: str) -> set[str | None]:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from engine.errors import WrongInput
+from engine.text import Phrase
 
 ENGLISH = "en"
 LANGUAGES: Mapping[str, str] = {ENGLISH: "English", "zh": "中文"}
@@ -40,6 +41,20 @@ def find(key: str, /, **values: object) -> str | None:
             if wanted in texts:
                 return texts[wanted].format_map(values) if values else texts[wanted]
     return None
+
+
+def of_engine(text: str) -> str:
+    """A text that the engine says in English, such as an agent's name or why a block is not sent.
+
+    The catalogue `engine` of another language has what it is in that language, by the English text, for a `Phrase` by
+    its template. What is not there is said in English.
+    """
+    texts = catalogue(_in_use, "engine")
+    if not isinstance(text, Phrase):
+        return texts.get(text, text)
+    values = {name: of_engine(value) if isinstance(value, Phrase) else value for name, value in text.values.items()}
+    template = texts.get(text.template)
+    return text if template is None else template.format_map(values)
 
 
 class LazyText:

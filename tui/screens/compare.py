@@ -16,7 +16,7 @@ from engine.workspace import Reference, ReferenceKind
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
@@ -101,7 +101,7 @@ class CompareScreen(WorkingScreen[None]):
 
     def _show_title(self, comparison: Comparison | None) -> None:
         session = self._session
-        agent = self.workspace.agent(session.agent).display_name.lower()
+        agent = of_engine(self.workspace.agent(session.agent).display_name).lower()
         states = [agent]
         if comparison is not None:
             before, after = short_count(comparison.before_tokens), short_count(comparison.after_tokens)

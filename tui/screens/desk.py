@@ -22,7 +22,7 @@ from engine.errors import StonehandError
 from tui import collector
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screens.agent_actions import AgentActions
@@ -269,9 +269,9 @@ class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions,
         rows = session.rows
         agent = self.workspace.agent(session.agent)
         used = sum([row.tokens or 0 for row in rows])
-        self.show_budget(self._story_name, agent.display_name.lower(), session.document.state, used)
+        self.show_budget(self._story_name, of_engine(agent.display_name).lower(), session.document.state, used)
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
-        parts = [agent.display_name, *self.list_parts(), t("desk.blocks", count=len(rows))]
+        parts = [of_engine(agent.display_name), *self.list_parts(), t("desk.blocks", count=len(rows))]
         parts += [t("desk.custom", count=custom)] if custom else []
         parts += [t("desk.off", count=off)] if off else []
         title = " · ".join(parts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import StonehandError
 from tui.carry import Carry
+from tui.language import of_engine
 from tui.screens.base import WorkingScreen
 from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
@@ -111,7 +112,7 @@ class DeskPart(WorkingScreen[None]):
             return False
         if change is None:
             return False
-        self.say(said or (change if isinstance(change, str) else change.label))
+        self.say(said or (change if isinstance(change, str) else of_engine(change.label)))
         self.show_rows()
         self.save_later()
         return True

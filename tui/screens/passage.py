@@ -22,7 +22,7 @@ from engine.text import collapse_space
 from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
@@ -165,7 +165,7 @@ class PassageScreen(WorkingScreen[None]):
         self._show_status()
 
     def _show_status(self) -> None:
-        agent = self.workspace.agent(self._session.agent).display_name.lower()
+        agent = of_engine(self.workspace.agent(self._session.agent).display_name).lower()
         rehearsing = self._provider == REHEARSAL
         name = t("passage.rehearsal") if rehearsing else self._provider
         self.query_one("#top", TopBar).show(t("passage.title"), self._session.branch, f"{agent} · {name}")

@@ -17,7 +17,7 @@ from engine.session import Session
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
@@ -94,7 +94,7 @@ class PromptScreen(WorkingScreen[None]):
             self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
 
     def _show_top(self, prompt: Prompt, budget: Budget) -> None:
-        agent = self.workspace.agent(self._session.agent).display_name.lower()
+        agent = of_engine(self.workspace.agent(self._session.agent).display_name).lower()
         words = budget_words(prompt.tokens.total, budget)
         blocks = t("prompt.blocks", count=len(prompt.blocks))
         self.query_one("#top", TopBar).show(

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui.language import of_engine
 from tui.widgets.cells import fit
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
         line = self._lines[at]
         if isinstance(line, str):
             style = self.get_component_rich_style("agent-list--group")
-            return Strip([Segment(fit(f" {line}", width), style)], width)
+            return Strip([Segment(fit(f" {of_engine(line)}", width), style)], width)
         style = self.rich_style
         if line.name == self.open_name:
             style = self.get_component_rich_style("agent-list--open")
@@ -155,7 +156,7 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
             style = style + self.get_component_rich_style("agent-list--cursor")
             mark_style = style
         here = "›" if line.name == self.open_name else " "
-        name = fit(f" {here} {line.display_name}", max(0, width - 2))
+        name = fit(f" {here} {of_engine(line.display_name)}", max(0, width - 2))
         return Strip(
             [Segment(name, style), Segment(f"{mark} "[: width - len(name)] if width < 3 else f"{mark} ", mark_style)]
         ).adjust_cell_length(width, style)

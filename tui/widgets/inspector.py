@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ class Inspector(Vertical):
         parts += [t("inspector.tokens", count=row.tokens)] if row.tokens is not None else []
         parts += [visible(row.id)] if row.custom else []
         self._say(self.parts.about, " · ".join(parts))
-        note = row.note
+        note = of_engine(row.note)
         if not row.enabled:
             note = t("inspector.off-note", note=note) if note else t("inspector.off")
         self.parts.note.display = bool(note)

@@ -25,7 +25,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.language import find, t
+from tui.language import find, of_engine, t
 from tui.leftover_texts import describe
 from tui.safe_text import visible
 from tui.widgets.cells import fit, short_count
@@ -244,7 +244,7 @@ def _put_name(row: Row, width: int, style: Style, hits: Collection[int], palette
         return
     size = cell_len(visible(row.name))
     room = width - size - 2
-    behind = row.note if row.note and room >= _NOTE_MINIMUM else _words(row, room)
+    behind = of_engine(row.note) if row.note and room >= _NOTE_MINIMUM else _words(row, room)
     _put_found(fit(row.name, size + 2 if behind else width), style, hits, put)
     if behind:
         put(fit(behind, room), palette.warning if row.warning else palette.note)

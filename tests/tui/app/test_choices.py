@@ -48,7 +48,7 @@ async def test_the_language_is_another_at_once_and_next_time(editor: Open, tmp_p
         await ed.until(lambda: ed.shows("preview · "))
         await choose(ed, "language", "down")
         await ed.until(lambda: ed.shows("智能体"))
-        for text in ("13 个块", "系统", "脚本：返回文本", "预览 · ", "开/关", "帮助"):
+        for text in ("写作 · ", "系统", "脚本：返回文本", "预览 · ", "开/关", "帮助"):
             assert ed.shows(text), (text, ed.grid())
         await ed.press("g")
         await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
