@@ -13,6 +13,7 @@ from textual.app import App, ReturnType
 from textual.theme import Theme
 
 from engine.errors import WrongInput
+from tui.language import t
 from tui.terminal import DARK_THEME, LIGHT_THEME
 
 _ROLES_DARK = {"role-system": "#b79cff", "role-user": "#6cb6ff"}
@@ -102,9 +103,8 @@ class ThemedApp(App[ReturnType]):
     def choose_theme(self, name: str) -> None:
         """Use a theme. Raises WrongInput when there is none of that name."""
         if name not in self.available_themes:
-            raise WrongInput(
-                f"there is no theme {name!r}", repair=f"choose one of {', '.join(sorted(self.available_themes))}"
-            )
+            names = ", ".join(sorted(self.available_themes))
+            raise WrongInput(t("settings.no-theme", theme=name, names=names))
         self.theme = name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
