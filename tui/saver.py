@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from engine.document.state import SaveState
-from engine.errors import StonehandError
+from engine.errors import Conflict, StonehandError
 from tui.language import t
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ class Saver:
             title, text = t("saver.changed"), self._place(session)
             choices = [
                 ("g", t("saver.merge")),
+                ("b", t("conflict.choice")),
                 ("m", t("saver.mine")),
                 ("t", t("saver.theirs")),
             ]
@@ -201,7 +202,10 @@ class Saver:
         choices += [("escape", t("saver.later"))]
         key = await self._screen.app.push_screen_wait(ChoiceDialog(title, text, choices))
         try:
-            if key == "g":
+            if key == "b":
+                if not await self._resolve_by_block(session):
+                    return False
+            elif key == "g":
                 self._tell_clashes(session, document.merge())
             elif key == "m":
                 copy = document.keep_mine()
@@ -216,6 +220,25 @@ class Saver:
             return False
         await self.now(session)
         return document.state is not SaveState.CONFLICT
+
+    async def _resolve_by_block(self, session: Session) -> bool:
+        """Have the version of each block chosen; False when that is put off. Raises `StonehandError`."""
+        from tui.screens.conflict import ConflictScreen
+
+        document = session.document
+        theirs, mine = document.theirs, document.config
+        versions = document.versions()
+        names = {row.key: row.name for row in session.rows}
+        chosen = await self._screen.app.push_screen_wait(ConflictScreen(versions.differences(), names))
+        if chosen is None or document.state is not SaveState.CONFLICT:
+            return False
+        if (document.theirs, document.config) != (theirs, mine):
+            raise Conflict(t("conflict.changed-again"))
+        combined = versions.combine(chosen)
+        document.merge()
+        # A step of its own: undo leads to the merge, and from there to their version.
+        document.apply(t("conflict.label"), lambda _: combined)
+        return True
 
     def _tell_clashes(self, session: Session, places: Iterable[str]) -> None:
         """Name what both programs changed at one place, where only the own change stands."""

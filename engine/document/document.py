@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine import disk
 from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
@@ -23,6 +24,9 @@ from engine.document.merge import merge_configs
 from engine.document.state import SaveState
 from engine.errors import InvalidFile, Problem, StonehandError
 from engine.text import Phrase
+
+if TYPE_CHECKING:
+    from engine.document.by_block import Versions
 
 UNDO_LIMIT = 2_000
 REBASED_STEPS = 200
@@ -376,6 +380,15 @@ class Document:
         self._base = other
         self._record(True)
         return clashes
+
+    def versions(self) -> Versions:
+        """In a conflict, the versions of which one, or some of each, is to be chosen.
+
+        Raises `InvalidFile` when the file is no valid config.
+        """
+        from engine.document.by_block import Versions  # a conflict is rare
+
+        return Versions(self._base, self._now.config, self._valid_theirs()[1])
 
     def let_go(self) -> None:
         """Give unsaved edits up, for a file whose place is gone: they are no longer recorded, nor will be written."""

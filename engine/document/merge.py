@@ -18,14 +18,15 @@ def merge_configs(base: BlockConfig, mine: BlockConfig, theirs: BlockConfig) -> 
     There mine stands. Objects are merged key by key, custom blocks by id, and the texts of blocks by their words.
     Lists of plain values (`blockOrder`, `disabledTools`) are one value each.
     """
-    origin, own, other = (_keyed(dump_config(config)) for config in (base, mine, theirs))
+    origin, own, other = (keyed(dump_config(config)) for config in (base, mine, theirs))
     clashes: list[str] = []
     merged = _merge(origin, own, other, (), clashes)
     merged["customBlocks"] = list(merged["customBlocks"].values())
     return parse_config(merged), tuple(dict.fromkeys(clashes))
 
 
-def _keyed(value: dict[str, Any]) -> dict[str, Any]:
+def keyed(value: dict[str, Any]) -> dict[str, Any]:
+    """A dumped config with its custom blocks by key: of several with one id, `cb-a1b2#2` is the second."""
     blocks: dict[str, Any] = {}
     for block in value["customBlocks"]:
         key, count = block["id"], 2

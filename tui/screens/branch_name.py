@@ -33,13 +33,13 @@ class BranchNameDialog(ModalScreen["BranchNameDialog.Values | None"]):
 
     def __init__(self, title: str, name: str = "", *, fork: bool = False, fault: str = "") -> None:
         super().__init__()
-        self._title, self._name, self._fork, self._fault = title, name, fork, fault
+        self._title, self._given, self._fork, self._fault = title, name, fork, fault
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
             yield Static(t("branches.name"), classes="label")
-            yield LineInput(self._name, id="name", max_length=100, select_on_focus=False)
+            yield LineInput(self._given, id="name", max_length=100, select_on_focus=False)
             if self._fork:
                 yield Static(t("branches.keeps"), classes="label")
                 choices = [("all", t("branches.keeps-all")), ("cut", t("branches.keeps-some"))]

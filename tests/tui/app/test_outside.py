@@ -18,6 +18,7 @@ from engine.story import StoryFolder
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
+from tui.screens.conflict import ConflictScreen
 from tui.screens.passage import PassageScreen
 
 
@@ -116,6 +117,82 @@ async def test_conflict_merge(editor: Open) -> None:
         await ed.saved()
         assert {"story-info", "prose-recent"} <= set(ed.config()["overrides"])
         assert "off" in ed.line_of("prose-recent") and "off" in ed.line_of("story-info")
+
+
+async def by_block(ed: Editor) -> None:
+    await ed.press("exclamation_mark")
+    await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+    await ed.press("b")
+    await ed.until(lambda: isinstance(ed.app.screen, ConflictScreen))
+    await ed.pilot.pause()
+
+
+async def two_texts(ed: Editor) -> None:
+    """Mine and theirs differ in the text of House style, and each has switched off a block."""
+    await ed.goto("cb-stylea")
+
+    def theirs(config: dict[str, Any]) -> None:
+        config["customBlocks"][0]["content"] = "Their sentences."
+        disable("prose-recent")(config)
+
+    change(ed.file(), theirs)
+    ed.session.set_text("cb-stylea", "My own words.")
+    await ed.goto("story-info")
+    await ed.press("space", "ctrl+s")
+    await ed.until(lambda: ed.session.document.state is SaveState.CONFLICT, "the conflict")
+
+
+async def test_conflict_block_by_block(editor: Open) -> None:
+    async with editor((80, 24)) as ed:
+        await two_texts(ed)
+        await by_block(ed)
+        lines = {name: next(line for line in ed.lines() if name in line) for name in ("House style", "story-info")}
+        assert "[mine]" in lines["House style"] and "theirs" in lines["House style"]
+        assert "[mine]" in lines["story-info"] and ed.shows("you: changes the text of 'House style'")
+        assert ed.shows("My own words.")
+        await ed.press("space")
+        await ed.until(lambda: ed.shows("Their sentences.") and not ed.shows("My own words."))
+        await ed.press("j", "j")
+        await ed.press("left")
+        await ed.press("enter")
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "Their sentences."
+        overrides = ed.config()["overrides"]
+        assert "prose-recent" in overrides and "story-info" not in overrides
+        await ed.press("u", "ctrl+s")
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "My own words.", "undo leads to the merge"
+        assert {"story-info", "prose-recent"} <= set(ed.config()["overrides"])
+
+
+@pytest.mark.parametrize(("button", "mine"), [("all-mine", True), ("all-theirs", False)])
+async def test_conflict_one_side_everywhere_by_mouse(editor: Open, button: str, mine: bool) -> None:
+    async with editor() as ed:
+        await two_texts(ed)
+        await by_block(ed)
+        await ed.pilot.click(f"#{button}")
+        await ed.pilot.click("#done")
+        await ed.saved()
+        overrides = ed.config()["overrides"]
+        assert ("story-info" in overrides, "prose-recent" in overrides) == (mine, not mine)
+        assert ed.custom("House style")["content"] == ("My own words." if mine else "Their sentences.")
+
+
+async def test_conflict_put_off_block_by_block(editor: Open) -> None:
+    async with editor() as ed:
+        await two_texts(ed)
+        before = ed.file().read_bytes()
+        await by_block(ed)
+        await ed.press("space", "escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        assert ed.session.document.state is SaveState.CONFLICT and ed.file().read_bytes() == before
+        assert ed.session.text("cb-stylea") == "My own words."
+        await by_block(ed)
+        change(ed.file(), disable("tools"))
+        ed.session.document.check_file()
+        await ed.press("enter")
+        await ed.until(lambda: any("changed once more" in toast for toast in ed.toasts))
+        assert ed.session.document.state is SaveState.CONFLICT and ed.session.text("cb-stylea") == "My own words."
 
 
 async def test_leaving_with_a_conflict_asks(editor: Open) -> None:

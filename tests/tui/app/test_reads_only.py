@@ -17,6 +17,7 @@ from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.branch_name import BranchNameDialog
+from tui.screens.conflict import ConflictScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
 from tui.screens.report import ReportDialog
@@ -83,6 +84,11 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
     await ed.press("escape")
     await ed.until(lambda: isinstance(ed.app.screen, StoryScreen), "the stories again")
     await ed.press("escape")
+    await ed.until(lambda: ed.app.screen is ed.desk)
+    ed.app.push_screen(ConflictScreen((), {}))  # a conflict comes of edits, which are not made here
+    await ed.until(lambda: isinstance(ed.app.screen, ConflictScreen))
+    note()
+    await ed.press("space", "escape")
     await ed.until(lambda: ed.app.screen is ed.desk)
     await ed.press("C")
     await ed.until(lambda: isinstance(ed.app.screen, TargetDialog), "the targets")
