@@ -39,7 +39,7 @@ from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, last_lo
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
-from engine.story import Branch, Fragment, StoryFolder, list_stories
+from engine.story import Branch, FileEdit, Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import MAIN as MAIN
 from engine.text import collapse_space
@@ -112,6 +112,17 @@ class Belongings:
     configs: int
     logs: int
     conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentOrder:
+    """How the pinned fragments of a branch are ordered: `mode` is `simple`, by types, or `advanced`, by the ids in
+    `order`, which may name others as well; `fragments` are the pinned ones as they come.
+    """
+
+    mode: str
+    fragments: tuple[Fragment, ...]
+    order: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -771,6 +782,41 @@ class Workspace:
             logs=len(list((root / "generation-logs").glob("*.json"))),
             conversations=len(list((root / "character-chat").rglob("*.json"))),
         )
+
+    def fragment_order(self, story_id: str, branch: str | None = None) -> FragmentOrder:
+        """The pinned fragments of a branch, in the order they are given in. Waits."""
+        from engine.agents.sections import pinned_order
+        from engine.context import build_context
+
+        snapshot = self.story(story_id).snapshot(branch)
+        settings = snapshot.meta.settings
+        pinned = pinned_order(build_context(snapshot, ""))
+        return FragmentOrder(settings.context_order_mode, pinned, settings.fragment_order)
+
+    def order_fragments(self, story_id: str, ids: Sequence[str], shown: FragmentOrder) -> FileEdit | None:
+        """Write another order of the pinned fragments than the one that was `shown`, into the story's meta.
+
+        Ids that are not among `ids`, as those of another branch, stay behind their neighbours. Returns what was
+        written, for `take_back`. Raises `Conflict` when the order is no longer the one that was shown.
+        """
+        return self.story(story_id).order_fragments(ids, shown.order)
+
+    def use_context_order(self, story_id: str, mode: Literal["simple", "advanced"]) -> FileEdit | None:
+        """Have the context ordered by types, or by the order of `order_fragments`. Raises as writing does."""
+        return self.story(story_id).use_context_order(mode)
+
+    def place_fragment(
+        self, story_id: str, branch: str, fragment: Fragment, placement: Literal["system", "user"]
+    ) -> FileEdit | None:
+        """Choose the message a pinned fragment becomes part of, in its file.
+
+        Raises `Conflict` when its placement is no longer that of `fragment`.
+        """
+        return self.story(story_id).place_fragment(branch, fragment.id, placement, fragment.placement)
+
+    def take_back(self, story_id: str, edit: FileEdit) -> FileEdit:
+        """Undo one of these edits, to the byte; returns what does it again. Raises `Conflict`."""
+        return self.story(story_id).take_back(edit)
 
     def doctor(self, story_id: str | None = None) -> list[Finding]:
         """Everything found wrong in the data folder, or in one story and the instruction sets its models may have;

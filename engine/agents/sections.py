@@ -135,6 +135,15 @@ def in_custom_order(given: Sequence[Lane], order: Iterable[str]) -> tuple[Lane, 
     return lanes_of_one("Context", [*first, *rest])
 
 
+def pinned_order(state: ContextState) -> tuple[Fragment, ...]:
+    """Every pinned fragment once, in the order the story's settings give them in (spec, section 2.4)."""
+    given = pinned_lanes(state)
+    settings = state.story.settings
+    if settings.context_order_mode == "advanced":
+        given = in_custom_order(given, settings.fragment_order)
+    return tuple({fragment.id: fragment for lane in given for fragment in lane.fragments}.values())
+
+
 def lanes_of_one(label: str, fragments: Sequence[Fragment]) -> tuple[Lane, ...]:
     """A single lane of fragments of any type, or none."""
     return (Lane("mixed", label, tuple(fragments)),) if fragments else ()

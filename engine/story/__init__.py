@@ -6,6 +6,7 @@ from engine.story.folder import StoryFolder, StorySnapshot
 from engine.story.fragment import Fragment
 from engine.story.library import list_stories
 from engine.story.meta import ContextCompact, CustomType, Settings, StoryMeta
+from engine.story.saving import FileEdit
 
 __all__ = [
     "Branch",
@@ -13,6 +14,7 @@ __all__ = [
     "ChainEntry",
     "ContextCompact",
     "CustomType",
+    "FileEdit",
     "Fragment",
     "ProseChain",
     "Settings",

@@ -7,14 +7,14 @@ the folder none is looked at (spec, bugs 9, 30 and 31, are what this avoids).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.disk import FileCache, FolderCache, Stamp, lock, stamp_of
+from engine.disk import FileCache, FolderCache, Stamp, child, lock, stamp_of
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
-from engine.story import branching, saving
+from engine.story import branching, ordering, saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, is_legacy, parse_branches
@@ -225,6 +225,29 @@ class StoryFolder:
         """Change `meta.json`, which all branches share; see `saving.edit_meta`."""
         try:
             return saving.edit_meta(self.path / "meta.json", change)
+        finally:
+            self.invalidate()
+
+    def order_fragments(self, ids: Sequence[str], shown: Sequence[str]) -> saving.FileEdit | None:
+        """Write the order of the pinned fragments; see `ordering.set_order`."""
+        return self._edit(lambda: ordering.set_order(self.path / "meta.json", ids, shown))
+
+    def use_context_order(self, mode: str) -> saving.FileEdit | None:
+        """Choose how the context is ordered; see `ordering.set_mode`."""
+        return self._edit(lambda: ordering.set_mode(self.path / "meta.json", mode))
+
+    def place_fragment(self, branch_id: str, fragment_id: str, placement: str, shown: str) -> saving.FileEdit | None:
+        """Choose the message a pinned fragment becomes part of; see `ordering.set_placement`."""
+        file = child(self.writable_root(branch_id), "fragments", f"{fragment_id}.json")
+        return self._edit(lambda: ordering.set_placement(file, placement, shown))
+
+    def take_back(self, edit: saving.FileEdit) -> saving.FileEdit:
+        """Undo an edit of the meta or a fragment; see `saving.take_back`."""
+        return self._edit(lambda: saving.take_back(edit))
+
+    def _edit(self, write: Callable[[], T]) -> T:
+        try:
+            return write()
         finally:
             self.invalidate()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,15 @@ from engine.story.fragment import Fragment, fragment_of
 from engine.story.ids import new_fragment_id, new_log_id
 
 _ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A file that was rewritten, with all its bytes before and after."""
+
+    file: Path
+    before: bytes
+    after: bytes
 
 
 def append_prose(
@@ -70,20 +80,40 @@ def edit_meta(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
     `change` must not touch the document it is given. Raises `NotFound` without a file, `InvalidFile` for one that holds
     no object, `Conflict` when another program writes it meanwhile, and whatever `change` raises.
     """
+    return edit_document(file, change) is not None
+
+
+def edit_document(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> FileEdit | None:
+    """`edit_meta` for a story's meta or one of its fragments; returns what was written, None when nothing changed."""
     with lock(file):
         found = read_bytes(file)
         if found is None:
-            raise NotFound("the story is gone: there is no meta.json", file=file)
+            raise NotFound(f"the {_kind(file)} is gone: there is no {file.name}", file=file)
         document = parse_json(found, file)
         if not isinstance(document, dict):
-            raise InvalidFile("is not a story: a JSON object was expected", file=file, line=1)
+            raise InvalidFile(f"is not a {_kind(file)}: a JSON object was expected", file=file, line=1)
         changed = change(document)
         if changed == document:
-            return False
+            return None
         if "updatedAt" in document:
             changed = {**changed, "updatedAt": now_iso()}
-        write_atomic(file, dump_json(changed), expected=found)
-        return True
+        edit = FileEdit(file, found, dump_json(changed))
+        write_atomic(file, edit.after, expected=found)
+        return edit
+
+
+def take_back(edit: FileEdit) -> FileEdit:
+    """Give a file the bytes it had before an edit; returns what does the edit again.
+
+    Raises `Conflict` when it is not as the edit left it.
+    """
+    with lock(edit.file):
+        write_atomic(edit.file, edit.before, expected=edit.after)
+    return FileEdit(edit.file, edit.after, edit.before)
+
+
+def _kind(file: Path) -> str:
+    return "story" if file.name == "meta.json" else "fragment"
 
 
 def _write_fragment(
