@@ -39,7 +39,9 @@ from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, last_lo
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
-from engine.story import Branch, FileEdit, Fragment, StoryFolder, list_stories
+from engine.story import Branch, StoryFolder, list_stories
+from engine.story import FileEdit as FileEdit
+from engine.story import Fragment as Fragment
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import MAIN as MAIN
 from engine.text import collapse_space

@@ -17,11 +17,11 @@ from tui.language import find, t
 if TYPE_CHECKING:
     from tui.keymap import Keymap
 
-Place = Literal["app", "desk", "list", "prompt", "compare", "passage"]
+Place = Literal["app", "desk", "list", "prompt", "compare", "order", "passage"]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
 prompt, in the comparison of two, in the generate screen."""
 
-PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "passage", "app")
+PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "order", "passage", "app")
 """In the order the help shows them."""
 
 
@@ -100,6 +100,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("prompt", ("p",), "list"),
     Action("compare", ("d",), "list"),
     Action("why", ("w",), "list"),
+    Action("fragment-order", ("O",), "list"),
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
     Action("story", ("s",), "list"),
@@ -142,6 +143,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("fold-all", ("Z",), "compare"),
     Action("copy-comparison", ("y",), "compare"),
     Action("edit-compared", ("e",), "compare"),
+    # the order of pinned fragments
+    Action("order-down", ("J", "alt+down"), "order", together=("order-up",)),
+    Action("order-up", ("K", "alt+up"), "order"),
+    Action("order-carry", ("m",), "order"),
+    Action("order-place", ("space",), "order"),
+    Action("order-mode", ("s",), "order"),
+    Action("order-undo", ("u", "ctrl+z"), "order"),
+    Action("order-redo", ("ctrl+r", "ctrl+y"), "order"),
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),

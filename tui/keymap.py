@@ -193,7 +193,7 @@ def undeliverable(key: str) -> LazyText | None:
 
 def meet(one: Place, other: Place) -> bool:
     """Whether the same key press could mean an action of either place."""
-    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"compare", "app"}, {"passage", "app"})
+    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"compare", "app"}, {"order", "app"}, {"passage", "app"})
     return any({one, other} <= places for places in together)
 
 

@@ -36,7 +36,7 @@ def settings(leftover: Leftover) -> str:
     if override is not None:
         parts += [t("rows.stored-off")] if override.enabled is False else []
         parts += [t(f"rows.stored-{override.contentMode}")] if override.contentMode is not None else []
-        parts += [t("rows.stored-order", order=f"{override.order:g}")] if override.order is not None else []
+        parts += [t("rows.stored-order", order=override.order)] if override.order is not None else []
     if leftover.ordered:
         parts.append(t("rows.stored-place"))
     return " · ".join(parts)

@@ -11,6 +11,7 @@ from tui.app import StonehandApp
 from tui.keymap import Keymap, meet
 from tui.screens.compare import CompareScreen
 from tui.screens.desk import DeskScreen
+from tui.screens.fragment_order import FragmentOrderScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
 
@@ -20,10 +21,11 @@ OWNERS: dict[str, type] = {
     "list": DeskScreen,
     "prompt": PromptScreen,
     "compare": CompareScreen,
+    "order": FragmentOrderScreen,
     "passage": PassageScreen,
 }
 # Bound on widgets and screens beside the registry: moving in lists and texts, leaving a screen.
-UNREGISTERED = {"leave", "step_pane", "help", "back"}
+UNREGISTERED = {"leave", "step_pane", "step", "help", "back"}
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
@@ -31,7 +33,7 @@ def test_every_action_has_a_method(action: Action) -> None:
     assert callable(getattr(OWNERS[action.place], f"action_{action.method}", None))
 
 
-@pytest.mark.parametrize("owner", [DeskScreen, PromptScreen, CompareScreen, PassageScreen])
+@pytest.mark.parametrize("owner", [DeskScreen, PromptScreen, CompareScreen, FragmentOrderScreen, PassageScreen])
 def test_every_method_of_ours_has_an_action(owner: type) -> None:
     places = {place for place, holder in OWNERS.items() if holder is owner}
     registered = {action.method for action in ACTIONS if action.place in places}

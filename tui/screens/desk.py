@@ -28,7 +28,7 @@ from tui.saver import Saver
 from tui.screens.agent_actions import AgentActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
-from tui.screens.leftover_actions import LeftoverActions
+from tui.screens.order_actions import OrderActions
 from tui.screens.story_actions import DEFAULT_AGENT, StoryActions
 from tui.screens.text_actions import TextActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
@@ -50,7 +50,7 @@ FOLLOW_PAUSE = 0.15
 PANES = ("agents", "blocks", "inspector")
 
 
-class DeskScreen(LeftoverActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
+class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

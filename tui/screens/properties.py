@@ -94,20 +94,23 @@ class PropertiesDialog(ModalScreen["PropertiesDialog.Values | None"]):
         """The order, None when it is not asked for or not changed, or what is wrong with it."""
         if self._given.order is None:
             return None
-        text = self.query_one("#order", Input).value.strip()
-        order: Number
-        try:
-            order = int(text)  # not by way of a float, which would make another number of a large one
-        except ValueError:
-            try:
-                order = float(text)
-            except ValueError:
-                return t("properties.no-number", text=text)
-        if order == self._given.order:
-            return None
-        if order != order or order in (float("inf"), float("-inf")):
-            return t("properties.not-finite")
-        return int(order) if order == order // 1 else order
+        order = read_order(self.query_one("#order", Input).value.strip())
+        return None if order == self._given.order else order
 
     def _fault(self, text: str) -> None:
         self.query_one("#fault", Static).update(Content(text))
+
+
+def read_order(text: str) -> Number | str:
+    """The order that was typed, or what is wrong with it."""
+    order: Number
+    try:
+        order = int(text)  # not by way of a float, which would make another number of a large one
+    except ValueError:
+        try:
+            order = float(text)
+        except ValueError:
+            return t("properties.no-number", text=text)
+    if order != order or order in (float("inf"), float("-inf")):
+        return t("properties.not-finite")
+    return int(order) if order == order // 1 else order

@@ -29,7 +29,8 @@ APP = """
         kind = ["script", "simple", None][i % 3]
         text = f"{i} It was a bright cold day in April, " * 9
         return make_row(f"block-{i:05d}", "system" if i < count // 2 else "user", tokens=i * 37 % 4000, type=kind,
-                        name=f"Block {i:05d} the quick brown fox", content=text, mode=[None, "append", "override"][i % 3])
+                        name=f"Block {i:05d} the quick brown fox", content=text,
+                        mode=[None, "append", "override"][i % 3])
     class Demo(ThemedApp[None], SafeTextApp[None], DiffDisplayApp[None]):
         BINDINGS = [Binding("J", "shift(1)"), Binding("K", "shift(-1)")]
         def compose(self):
