@@ -26,6 +26,7 @@ from tui.keymap import Keymap, load_keymap
 from tui.language import LANGUAGES, LazyText, of_locale, t
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
+from tui.screen_reader import SpokenApp
 from tui.screens.base import WorkingScreen
 from tui.screens.desk import DeskScreen
 from tui.script_preview import PREVIEW_PAUSE
@@ -39,7 +40,13 @@ if TYPE_CHECKING:
 
 
 class StonehandApp(
-    ThemedApp[int], DiffDisplayApp[int], SafeTextApp[int], SafePasteApp[int], OrderedKeysApp[int], CaretApp[int]
+    ThemedApp[int],
+    SpokenApp[int],
+    DiffDisplayApp[int],
+    SafeTextApp[int],
+    SafePasteApp[int],
+    OrderedKeysApp[int],
+    CaretApp[int],
 ):
     """The editor. `workspace` is open, or opened by calling it, on a thread; it is the caller's to close."""
 
@@ -65,6 +72,7 @@ class StonehandApp(
         self.settings = settings or Settings()
         self.problems: list[str | LazyText] = [*self.settings.problems, *self.keys.problems]
         """What of the user's settings and keys is ignored, a line each."""
+        self.screen_reader = self.diff_whole_rows = profile is not None and profile.screen_reader
         self.animation_level = "none"
         self._running_loop: asyncio.AbstractEventLoop | None = None
         theme = DARK_THEME

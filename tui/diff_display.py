@@ -166,9 +166,11 @@ def _move(x: int, y: int) -> str:
 class TerminalModel:
     """What the terminal shows, cell by cell, as far as it is known; it begins knowing nothing."""
 
-    def __init__(self, width: int, height: int) -> None:
+    def __init__(self, width: int, height: int, *, whole_rows: bool = False) -> None:
+        """`whole_rows`: send all of a piece of a row in which anything differs, for those who hear what is sent."""
         self.width = width
         self.height = height
+        self._whole_rows = whole_rows
         self._rows: list[list[Cell | None]] = [[None] * width for _ in range(height)]
 
     def update(self, frame: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> str:
@@ -209,6 +211,8 @@ class TerminalModel:
 
     def _changed(self, row: list[Cell | None], x: int, cells: list[Cell]) -> list[tuple[int, int]]:
         """Intervals of columns whose cells differ from the row's, whole graphemes, small gaps closed."""
+        if self._whole_rows:
+            return [(x, x + len(cells))]
         intervals: list[tuple[int, int]] = []
         index, count = 0, len(cells)
         while index < count:
@@ -339,6 +343,8 @@ class DiffDisplayApp(App[ReturnType]):
 
     diff_display: bool = diff_supported()
     """False sends whole regions, as Textual does."""
+    diff_whole_rows: bool = False
+    """True sends rows that changed, and not parts of them: a screen reader reads what is sent."""
 
     _terminal: TerminalModel | None = None
     _catching_up: Timer | None = None
@@ -401,7 +407,7 @@ class DiffDisplayApp(App[ReturnType]):
         width, height = self.size
         model = self._terminal
         if model is None or (model.width, model.height) != (width, height):
-            model = self._terminal = TerminalModel(width, height)
+            model = self._terminal = TerminalModel(width, height, whole_rows=self.diff_whole_rows)
         try:
             text = model.update(renderable, self.console._color_system or ColorSystem.TRUECOLOR)
         except Exception as error:

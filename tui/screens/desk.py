@@ -25,6 +25,7 @@ from tui.bindings import bindings_for
 from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.saver import Saver
+from tui.screen_reader import is_spoken
 from tui.screens.agent_actions import AgentActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
@@ -94,6 +95,8 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
+        if is_spoken(self):
+            self.HORIZONTAL_BREAKPOINTS = [(0, "-single")]
         self.query_one("#agents", AgentList).border_title = t("desk.agents")
         self.blocks.text_of = lambda row: self.session.text(row.key) if self.session is not None else ""
         self.query_one("#filter").display = False

@@ -23,6 +23,7 @@ from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.language import of_engine, t
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
@@ -64,7 +65,7 @@ class PassageScreen(WorkingScreen[None]):
         yield TopBar(id="top")
         yield Static(t("passage.direction"), id="label", classes="label", markup=False)
         yield TextEditor(id="direction")
-        yield Static("", id="status", markup=False)
+        yield Static("", id="status", classes="label", markup=False)
         yield StreamView(id="passage")
         yield KeyBar(id="keys")
 
@@ -175,9 +176,11 @@ class PassageScreen(WorkingScreen[None]):
         else:
             seen = run.view()
             second = int(seen.seconds)
-            if not seen.finished and (seen.phase, second) == self._stated:
-                return  # once a second is often enough, and little over a slow link
-            self._stated = (seen.phase, second)
+            # Once a second is often enough, and little over a slow link; who hears it is told of the phases only.
+            stated = (seen.phase, 0 if is_spoken(self) else second)
+            if not seen.finished and stated == self._stated:
+                return
+            self._stated = stated
             sent, received = short_count(seen.input_tokens), short_count(seen.output_tokens)
             parts = [
                 t(f"passage.phase.{seen.phase}"),

@@ -19,6 +19,7 @@ from engine.workspace import StorySummary
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.widgets.line_input import LineInput
 
 Act = Literal["open", "new", "rename", "delete", "activate"]
@@ -65,7 +66,7 @@ class StoryScreen(ModalScreen["StoryScreen.Choice | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = t("story.title")
-            dialog.border_subtitle = t("story.hint")
+            dialog.border_subtitle = "" if is_spoken(self) else t("story.hint")
             yield LineInput(placeholder=t("story.filter"), id="story-filter")
             yield OptionList()
             yield Static(Content(visible(self._fault)), id="fault", markup=False)
@@ -112,6 +113,8 @@ class StoryScreen(ModalScreen["StoryScreen.Choice | None"]):
                 mark = "●" if branch.id == story.active_branch else " "
                 self._choices.append((story.id, branch.id))
                 text = f"  {mark} {visible(branch_label(branch.name, branch.id))}"
+                if mark == "●" and is_spoken(self):
+                    text = f"    {visible(branch_label(branch.name, branch.id))}, {t('reader.branch_active')}"
                 if (story.id, branch.id) == self._here:
                     text += f"  {t('story.open')}"
                 shown.append(Option(Content(text), str(len(self._choices) - 1)))

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.language import of_engine
+from tui.language import of_engine, t
+from tui.safe_text import visible
+from tui.screen_reader import Spoken, is_spoken
 from tui.widgets.cells import fit
 
 if TYPE_CHECKING:
     from engine.workspace import AgentSummary
 
 
-class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
+class AgentList(Spoken, ScrollView, can_focus=True, inherit_bindings=False):
     """A list of agents with one of them open (`›`); those that can't be opened yet are dimmed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -101,6 +103,27 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
         line = self._lines[self._cursor] if self._cursor < len(self._lines) else None
         return None if isinstance(line, str) else line
 
+    def spoken(self) -> str:
+        """The agent under the cursor, and which of all it is."""
+        agent = self.current
+        if agent is None:
+            return ""
+        agents = [line for line in self._lines if not isinstance(line, str)]
+        number = agents.index(agent) + 1
+        return t("reader.agent", number=number, total=len(agents), text=self._words(agent))
+
+    @property
+    def caret(self) -> Offset:
+        """The start of the row under the cursor, in the content of the widget."""
+        return Offset(0, max(0, self._cursor - round(self.scroll_offset.y)))
+
+    def _words(self, agent: AgentSummary) -> str:
+        parts = [visible(agent.display_name)]
+        parts += [t("reader.agent_open")] if agent.name == self.open_name else []
+        parts += [t("reader.agent_customised")] if agent.customised else []
+        parts += [t("reader.problem", note=visible(str(agent.problem)))] if agent.problem is not None else []
+        return ", ".join(parts)
+
     def action_step(self, step: int) -> None:
         """Move the cursor to the next agent in a direction."""
         at = self._cursor + step
@@ -146,6 +169,8 @@ class AgentList(ScrollView, can_focus=True, inherit_bindings=False):
             style = self.get_component_rich_style("agent-list--group")
             return Strip([Segment(fit(f" {of_engine(line)}", width), style)], width)
         style = self.rich_style
+        if is_spoken(self):
+            return Strip([Segment(fit(f"  {self._words(line)}", width), style)], width)
         if line.name == self.open_name:
             style = self.get_component_rich_style("agent-list--open")
         mark, mark_style = " ", style

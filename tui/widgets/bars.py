@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from tui.actions import Action
 from tui.safe_text import visible
+from tui.screen_reader import SpokenApp, is_spoken
 from tui.widgets.cells import fit
 
 _PROGRAM = " Stonehand   "
@@ -54,8 +55,10 @@ class TopBar(Widget):
         `states` are wordings of the right side, the longest first: the first that leaves the title whole is shown.
         `alert`: what they say needs a look, which has a sign of its own in them.
         """
-        if (self._title, self._states, self._alert) != ((story, branch), states, alert):
-            self._title, self._states, self._alert = (story, branch), states or ("",), alert
+        before = (self._title, self._states, self._alert)
+        self._title, self._states, self._alert = (story, branch), states or ("",), alert
+        # A screen reader would read the whole bar whenever the count of tokens changes.
+        if before != (self._title, self._states, alert) and not (is_spoken(self) and before[0] == self._title):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
@@ -65,6 +68,8 @@ class TopBar(Widget):
     def render(self) -> Content:
         width = self.size.width
         story, branch = (visible(part) for part in self._title)
+        if is_spoken(self):
+            return Content(fit(f"{_PROGRAM}{', '.join(filter(None, (story, branch)))}", width))
         name = f"{story} › {branch}" if branch else story
         wanted = Content(name).cell_length + 2
         for state in self._states:
@@ -117,7 +122,9 @@ class KeyBar(Widget):
 
         Nothing is drawn when it is shown already.
         """
-        if (message, warning) != (self._message, self._warning):
+        if message and isinstance(self.app, SpokenApp) and self.app.screen_reader:
+            self.app.announce(message)
+        elif (message, warning) != (self._message, self._warning):
             self._message, self._warning = message, warning
             self.refresh()
         if self._timer is not None:

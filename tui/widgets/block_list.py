@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -25,7 +25,10 @@ from textual.timer import Timer
 
 from engine.blocks.block import ROLES, Role
 from tui.language import t
+from tui.leftover_texts import describe
 from tui.row_filter import Match, RowFilter
+from tui.safe_text import visible
+from tui.screen_reader import Spoken, is_spoken
 from tui.widgets.cells import fit
 from tui.widgets.row_render import (
     MARK_COLUMNS,
@@ -37,6 +40,7 @@ from tui.widgets.row_render import (
     render_title,
     words_shown,
 )
+from tui.widgets.row_words import row_words, section_words
 
 if TYPE_CHECKING:
     from engine.blocks.leftovers import Leftover
@@ -90,7 +94,7 @@ class _Drag:
     moved: bool = False
 
 
-class BlockList(ScrollView, can_focus=True):
+class BlockList(Spoken, ScrollView, can_focus=True):
     """A list of blocks in sections by role, and of what is left over in the config, with a cursor and marks.
 
     `key` is the key of the row under the cursor, `carry` that of the block being carried, or None; `filter` hides the
@@ -337,6 +341,38 @@ class BlockList(ScrollView, can_focus=True):
         if target is None or target.key == row.key:
             return None
         return row.key, self._index_in_role[target.key]
+
+    # --- in words
+
+    def spoken(self) -> str:
+        """The row under the cursor, and which of those listed it is."""
+        at = self._line_of.get(self.key, -1) if self.key is not None else -1
+        line = self._lines[at] if at >= 0 else None
+        if line is None:
+            return "".join(line.text for line in self._lines if isinstance(line, _Notice))
+        words = self._words(line)
+        if self.carry is not None and self.carry == self.key:
+            words = t("reader.carrying", text=words)
+        number = list(self._line_of).index(self.key) + 1 if self.key is not None else 0
+        return t("reader.block", number=number, total=len(self._line_of), text=words)
+
+    def _words(self, line: _Line) -> str:
+        """A line of the list in words."""
+        if isinstance(line, _Notice):
+            return line.text
+        if isinstance(line, _Section):
+            return section_words(line.role, line.tokens)
+        if isinstance(line, _LeftTitle):
+            return t("rows.left-over")
+        if isinstance(line, _Left):
+            return f"{visible(line.leftover.id)}, {describe(line.leftover)}"
+        words = row_words(line)
+        return t("reader.marked", text=words) if line.key in self._marked else words
+
+    @property
+    def caret(self) -> Offset:
+        """The start of the row under the cursor, in the content of the widget."""
+        return Offset(0, max(0, self._line_of.get(self.key or "", 0) - self.scroll_offset.y))
 
     # --- marks
 
@@ -593,6 +629,8 @@ class BlockList(ScrollView, can_focus=True):
         line = self._line_at(y + self.scroll_offset.y)
         if line is None or width < 1:
             return Strip.blank(width, palette.base)
+        if is_spoken(self):
+            return Strip([Segment(fit(f" {self._words(line)}", width), palette.base)], width)
         if isinstance(line, _Section):
             return render_section(line.role, line.tokens, width, palette)
         if isinstance(line, _Notice):
@@ -656,7 +694,8 @@ class BlockList(ScrollView, can_focus=True):
         return self._lines[line] if 0 <= line < len(self._lines) else None
 
     def _repaint_key(self, key: str | None) -> None:
-        if key in self._line_of:
+        # For a screen reader only the terminal's cursor moves: a row that is drawn again is read again.
+        if key in self._line_of and not is_spoken(self):
             self._repaint(self._line_of[key], self._line_of[key])
 
     def _repaint(self, first: int, last: int) -> None:

@@ -10,12 +10,16 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from tui.language import t
+from tui.screen_reader import Spoken
 
-class ChoiceBar(Widget, can_focus=True):
+
+class ChoiceBar(Spoken, Widget, can_focus=True):
     """One of several (value, word) pairs; arrows, space or a click choose another."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,6 +73,18 @@ class ChoiceBar(Widget, can_focus=True):
             else:
                 parts.append((f" {word}  ", "$text-muted"))
         return Content.assemble(*parts)
+
+    def spoken(self) -> str:
+        """The choice in force, and which of all it is."""
+        for number, (value, word) in enumerate(self._choices, 1):
+            if value == self.value:
+                return t("reader.choice", text=word, number=number, total=len(self._choices))
+        return ""
+
+    @property
+    def caret(self) -> Offset:
+        """The start of the choice in force, in the content of the widget."""
+        return Offset(next((start for start, _, value in self._places() if value == self.value), 0), 0)
 
     def action_step(self, step: int) -> None:
         """Choose the value before or behind the one in force, around the ends."""

@@ -21,6 +21,7 @@ from textual.strip import Strip
 from engine.blocks.compile import Message, Span
 from tui.language import find, t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.widgets.cells import fit, short_count
 from tui.widgets.reading_view import ReadingView
 from tui.widgets.text_view import draw_row
@@ -213,6 +214,22 @@ class PromptView(ReadingView):
     def blocks(self) -> list[PromptBlock]:
         """The blocks in the order they are sent."""
         return list(self._blocks)
+
+    def spoken(self) -> str:
+        """The current block, and which of all it is."""
+        index = self._current()
+        if index is None:
+            return ""
+        block = self._blocks[index]
+        role = t(f"reader.role.{block.role}")
+        return t(
+            "reader.prompt_block",
+            number=index + 1,
+            total=len(self._blocks),
+            name=visible(block.name),
+            role=role,
+            tokens=block.tokens,
+        )
 
     def text_of(self, block_id: str) -> str:
         """The content of a block as it is sent, without its marker line; empty for a block that is not there."""
@@ -469,6 +486,8 @@ class PromptView(ReadingView):
     @property
     def _gutter(self) -> int:
         """Cells beside the text: name, tokens and bar, or the bar alone where there is little room."""
+        if is_spoken(self):
+            return 0
         width = self.scrollable_content_region.width
         return 30 if width >= 100 else 22 if width >= 76 else 2
 
@@ -548,12 +567,17 @@ class PromptView(ReadingView):
             if other.message == part.message and other.block is not None
         )
         role = find(f"list.section.{message.role}") or visible(message.role).upper()
+        if is_spoken(self):
+            words = t("reader.message", role=t(f"reader.role.{message.role}"), tokens=tokens)
+            return [Segment(words, self._style("heading"))]
         title = f"── {t('prompt.heading', role=role, tokens=f'{tokens:,}')} "
         rule = "─" * max(0, self.size.width - cell_len(title))
         return [Segment(title + rule, self._style("heading"))]
 
     def _draw_gutter(self, part: _Part, start: int) -> list[Segment]:
         role = self._style(self._messages[part.message].role)
+        if not self._gutter:
+            return []
         room = self._gutter - 2
         bar = Segment(f"{_BAR} ", role)
         if not room:

@@ -198,6 +198,12 @@ def test_only_the_changed_cells_are_sent() -> None:
     assert sent == "\x1b[1;5H\x1b[31mX\x1b[1;19HY\x1b[0m"
 
 
+def test_rows_are_sent_whole_to_those_who_hear_them() -> None:
+    model = TerminalModel(20, 2, whole_rows=True)
+    update(model, [strip(("a" * 20, ""))], [strip(("b" * 20, ""))])
+    assert update(model, [strip(("a" * 20, ""))], [strip(("b" * 19 + "c", ""))]) == "\x1b[2;1H" + "b" * 19 + "c"
+
+
 def test_colours_change_without_a_reset() -> None:
     model = TerminalModel(20, 1)
     sent = update(model, [strip(("aa", "red on blue"), ("bb", "green on blue"), ("c" * 16, "green"))])

@@ -1,0 +1,110 @@
+"""The editor read out by a screen reader: words, one pane, one line that says what happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor
+from tests.tui.walk import every_screen
+from tui.screen_reader import SpokenLine
+from tui.terminal import profile
+
+READER = profile({"TERM": "xterm-256color", "STONEHAND_SCREEN_READER": "1"})
+SIGNS = set("✓✗◆◇›●≡▌·") | {chr(code) for code in range(0x2500, 0x2600)}
+"""Box drawing, block elements, geometric shapes and the marks of the lists."""
+
+
+def spoken(ed: Editor) -> str:
+    return str(ed.app.screen.query_one(SpokenLine).visual).strip()
+
+
+async def says(ed: Editor, text: str) -> None:
+    await ed.until(lambda: ed.app.screen.query(SpokenLine) and text in spoken(ed), text)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_no_screen_has_frames_bars_or_signs(editor: Open, size: tuple[int, int]) -> None:
+    async with editor(size=size, profile=READER) as ed:
+        faults = {}
+        async for name in every_screen(ed):
+            await ed.pilot.pause()
+            drawn = "".join(ed.lines())
+            if found := SIGNS & set(drawn):
+                faults[name] = "".join(sorted(found))
+            assert ed.lines()[-1].strip(), f"{name}: the last line says nothing"
+        assert not faults, faults
+
+
+async def test_one_pane_at_a_time(editor: Open) -> None:
+    async with editor(size=(200, 60), profile=READER) as ed:
+        for key, pane in (("1", "agents"), ("2", "blocks"), ("3", "inspector")):
+            await ed.press("escape", key)
+            await ed.pilot.pause()
+            shown = {name for name in ("agents", "blocks", "inspector") if ed.desk.query_one(f"#{name}").region}
+            assert shown == {pane}
+
+
+async def test_the_list_is_said_and_the_cursor_stands_on_its_row(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.goto("cb-stylea")
+        await says(ed, "House style, your text, system,")
+        number = [row.key for row in ed.blocks.rows].index("cb-stylea") + 1
+        assert spoken(ed).startswith(f"block {number} of {len(ed.blocks.rows)}: House style")
+        assert "House style, your text, system" in ed.lines()[ed.app.cursor_position.y]
+        await ed.press("space")
+        await says(ed, "House style, off, ")
+        await ed.press("space", "m")
+        await says(ed, "carrying House style")
+        await ed.press("escape", "slash")
+        await says(ed, "field: part of a name")
+        await ed.type("zzz")
+        await ed.press("enter")
+        await says(ed, "nothing matches")
+
+
+async def test_moving_draws_no_row(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        before = [ed.blocks.render_line(y) for y in range(ed.blocks.size.height)]
+        await ed.press("j", "j")
+        assert [ed.blocks.render_line(y) for y in range(ed.blocks.size.height)] == before
+
+
+async def test_messages_are_said_and_nothing_pops_up(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.press("ctrl+s")
+        await says(ed, "saved")
+        ed.app.notify("the disk is full", title="Careful", severity="error")
+        await says(ed, "Careful: the disk is full")
+        assert not ed.toasts and not ed.app.screen.query("Toast")
+        await ed.press("j")
+        await says(ed, "block 2 of")
+
+
+async def test_dialogs_and_fields_are_said_with_their_labels(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.press("a")
+        await says(ed, "field: Name")
+        await ed.press("tab")
+        await says(ed, "Role: the message it becomes part of: system, choice 1 of 2")
+        assert ed.lines()[ed.app.cursor_position.y][ed.app.cursor_position.x :].startswith("[system]")
+        await ed.press("escape", "s")
+        await says(ed, "Story and branch. 2 of")
+        assert "main" in ed.lines()[ed.app.cursor_position.y]
+
+
+async def test_the_prompt_is_read_line_by_line_and_turned_by_pages(editor: Open) -> None:
+    async with editor(size=(80, 12), profile=READER) as ed:
+        await ed.press("p")
+        await ed.until(lambda: ed.focus == "prompt")
+        await says(ed, "block 1 of")
+        view = ed.app.screen.view
+        tops = []
+        for _ in range(2 * view.size.height):
+            before = view.scroll_offset.y + view.caret.y
+            await ed.press("j")
+            assert view.scroll_offset.y + view.caret.y == before + 1
+            tops.append(view.scroll_offset.y)
+        assert len(set(tops)) == 3, "it scrolls by pages"
+        await ed.press("k", "k")
+        assert view.scroll_offset.y + view.caret.y == len(tops) - 2
