@@ -167,6 +167,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("quit", ("ctrl+q",), "app", priority=True),
 )
 
+PALETTE = next(action for action in ACTIONS if action.id == "command-palette")
+"""The action that leads to every other."""
+
 
 def actions_in(*places: Place) -> Iterable[Action]:
     """The actions of some places, in the order of the registry."""

@@ -34,6 +34,7 @@ from tui.settings import Settings, read_settings, save_setting, variable
 from tui.terminal import DARK_THEME, TerminalProfile, own_theme
 from tui.terminal import profile as terminal_profile
 from tui.themes import ThemedApp
+from tui.widgets.bars import LEAST_HEIGHT, LEAST_WIDTH
 
 if TYPE_CHECKING:
     from engine.workspace import Workspace
@@ -56,6 +57,8 @@ class StonehandApp(
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ESCAPE_TO_MINIMIZE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (16, "-tall")]
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ from tui.screens.story_actions import DEFAULT_AGENT, StoryActions
 from tui.screens.text_actions import TextActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
 from tui.widgets.agent_list import AgentList
-from tui.widgets.bars import KeyBar, TopBar
+from tui.widgets.bars import LEAST_WIDTH, KeyBar, TopBar
 from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
 from tui.widgets.line_input import LineInput
@@ -59,7 +59,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         Binding("tab", "step_pane(1)", "Next pane", show=False),
         Binding("shift+tab", "step_pane(-1)", "Previous pane", show=False),
     ]
-    HORIZONTAL_BREAKPOINTS = [(0, "-single"), (90, "-double"), (110, "-triple")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-single"), (90, "-double"), (110, "-triple")]
     places: tuple[Place, ...] = ("list", "desk")
 
     @dataclass
@@ -96,7 +96,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
 
     def on_mount(self) -> None:
         if is_spoken(self):
-            self.HORIZONTAL_BREAKPOINTS = [(0, "-single")]
+            self.HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-single")]
         self.query_one("#agents", AgentList).border_title = t("desk.agents")
         self.blocks.text_of = lambda row: self.session.text(row.key) if self.session is not None else ""
         self.query_one("#filter").display = False

@@ -67,7 +67,8 @@ class JumpDialog(ModalScreen[str | None]):
         listed: set[str] = set()
         for block in self._blocks:
             if wanted.casefold() in f"{block.name} {block.id}".casefold():
-                line = f"{fit(role_letters(block.role), 3)}  {fit(block.name, 34)} {short_count(block.tokens):>5}"
+                name = fit(block.name, max(8, min(34, self.app.size.width - 20)))
+                line = f"{fit(role_letters(block.role), 3)}  {name} {short_count(block.tokens):>5}"
                 # Two blocks may have one id, two options may not; jumping goes to the first.
                 options.add_option(Option(Content(line), None if block.id in listed else block.id))
                 listed.add(block.id)

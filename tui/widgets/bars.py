@@ -12,7 +12,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.actions import Action
+from tui.actions import PALETTE, Action
+from tui.language import t
 from tui.safe_text import visible
 from tui.screen_reader import SpokenApp, is_spoken
 from tui.widgets.cells import fit
@@ -20,6 +21,12 @@ from tui.widgets.cells import fit
 _PROGRAM = " Stonehand   "
 _LEAST_NAME = 10
 """Cells below which a title is not worth the room beside the state."""
+
+LEAST_WIDTH, LEAST_HEIGHT = 12, 4
+"""Cells below which nothing of a screen fits: the top bar says so, and fills it."""
+
+_MORE = " ⋯ "
+"""What is at the right end of the keys: it opens the command palette, which has every action."""
 
 MESSAGE_SECONDS = 4.0
 """How long a message stands in place of the keys."""
@@ -67,6 +74,8 @@ class TopBar(Widget):
 
     def render(self) -> Content:
         width = self.size.width
+        if self.app.size.width < LEAST_WIDTH or self.app.size.height < LEAST_HEIGHT:
+            return Content(fit(t("terminal.too_small"), width))
         story, branch = (visible(part) for part in self._title)
         if is_spoken(self):
             return Content(fit(f"{_PROGRAM}{', '.join(filter(None, (story, branch)))}", width))
@@ -139,33 +148,42 @@ class KeyBar(Widget):
         width = self.size.width
         if self._message:
             style = "bold $text-warning" if self._warning else "$text-success"
-            return Content.assemble((fit(f" {self._message}", width), style))
+            text = fit(f" {self._message}", max(0, width - len(_MORE)))
+            return Content.assemble((text, style), (_MORE[:width], "bold $text-primary"))
         parts: list[tuple[str, str]] = []
         at = 0
         for start, key, word, _ in self._placed():
             parts += [(" " * (start - at + 1), ""), (key, "bold $text-primary"), (f" {word} ", "$text-muted")]
             at = start + _width(key, word)
+        parts += [(" " * (width - len(_MORE) - at), ""), (_MORE[:width], "bold $text-primary")]
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:
+        if event.x >= self.size.width - len(_MORE):
+            self.post_message(self.Pressed(self, PALETTE))
+            return
+        if self._message:
+            self.say("")
+            return
         for start, key, word, action in self._placed():
-            if not self._message and start <= event.x < start + _width(key, word):
+            if start <= event.x < start + _width(key, word):
                 self.post_message(self.Pressed(self, action))
                 return
 
     def _placed(self) -> Iterator[tuple[int, str, str, Action]]:
-        """The keys that fit with their columns; the last one, which leads to all others, is always among them."""
+        """The keys that fit with their columns, left of what leads to all others; the last one is always among them."""
         if not self._keys:
             return
         *others, last = self._keys
-        room = self.size.width - _width(*last[:2])
+        room = self.size.width - len(_MORE) - _width(*last[:2])
         at = 0
         for key, word, action in others:
             if at + _width(key, word) > room:
                 break
             yield at, key, word, action
             at += _width(key, word)
-        yield max(0, room), *last
+        if room >= 0:
+            yield room, *last
 
 
 def _width(key: str, word: str) -> int:

@@ -108,7 +108,7 @@ class Inspector(Vertical):
         & > .label { height: 1; color: $text-muted; }
         & > #about { height: 1; color: $text-muted; }
         & > #note { height: auto; max-height: 3; color: $text-warning; }
-        & > #hint { height: auto; max-height: 2; color: $text-muted; }
+        & > #hint { height: auto; max-height: 4; color: $text-muted; }
         & > #default { height: 1fr; min-height: 2; }
         & > TextEditor { height: 2fr; min-height: 3; background: $surface; }
         & > TextEditor:focus { background: $boost; }
@@ -341,10 +341,10 @@ class Inspector(Vertical):
         self._say(self.parts.hint, t("inspector.unused-text") if text else t("inspector.no-text"))
 
     def _say(self, part: Static, text: str) -> None:
-        """Set a line of the inspector; the same text again would lay the whole screen out anew."""
+        """Set a line of the inspector; laying the whole screen out anew is for those whose height depends on it."""
         if self._said.get(part) != text:
             self._said[part] = text
-            part.update(Content(text))
+            part.update(Content(text), layout=part in (self.parts.note, self.parts.hint))
 
     def _load(self, row: Row, text: str) -> None:
         editor = self.editor

@@ -1,13 +1,18 @@
-"""Everything the mouse can do has a key, and does the same."""
+"""Everything the mouse can do has a key, everything a key can do the mouse can, and they do the same."""
 
 from __future__ import annotations
 
+import pytest
+from textual.command import CommandPalette
 from textual.events import MouseScrollDown
 from textual.geometry import Offset
+from textual.screen import Screen
 
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui.actions import ACTIONS, PALETTE, Place, actions_in, bar_keys
 from tui.widgets.agent_list import AgentList
+from tui.widgets.bars import KeyBar
 
 
 def line_of(ed: Editor, key: str) -> int:
@@ -96,3 +101,99 @@ async def test_agents_and_modes_can_be_clicked(editor: Open) -> None:
         await ed.press("ctrl+s")
         await ed.saved()
         assert ed.config()["overrides"]["instructions"]["contentMode"] == "prepend"
+
+
+# -- every action
+
+
+PLACES: dict[Place, str] = {"list": "", "desk": "", "app": "", "prompt": "p", "passage": "g"}
+"""Where actions can be used, and the key that goes there from the list."""
+
+
+async def go(ed: Editor, place: Place) -> Screen[None]:
+    if PLACES[place]:
+        await ed.press(PLACES[place])
+        await ed.until(lambda: ed.app.screen is not ed.desk and ed.app.screen.focused)
+    await ed.pilot.pause()
+    screen: Screen[None] = ed.app.screen
+    return screen
+
+
+def record(ed: Editor, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have every action that can be used now do nothing but leave its id."""
+    done: list[str] = []
+    for action in ACTIONS:
+        for owner in (ed.app.screen, ed.app):
+            if hasattr(owner, f"action_{action.method}"):
+                monkeypatch.setattr(owner, f"action_{action.method}", lambda name=action.id: done.append(name))
+                break
+    return done
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_every_action_by_key_and_by_its_entry_in_the_palette(
+    editor: Open, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with editor(size=(80, 24)) as ed:
+        screen = await go(ed, place)
+        if place == "passage":
+            await ed.press("tab")  # out of the text, in which some keys edit
+        done = record(ed, monkeypatch)
+        entries = [(entry.title, entry.callback) for entry in ed.app.get_system_commands(screen)]
+        for action in actions_in(place):
+            if action is PALETTE or not screen.check_action(action.method, ()):
+                continue
+            for key in action.keys:
+                await ed.press(key)
+                assert done == [action.id], key
+                done.clear()
+            for title, callback in entries:
+                if title == action.title:
+                    await callback()
+            assert action.id in done
+            done.clear()
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])
+@pytest.mark.parametrize("place", ["list", "prompt", "passage"])
+async def test_what_is_in_the_key_bar_is_done_by_a_click_on_it(
+    editor: Open, place: Place, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with editor(size=size) as ed:
+        screen = await go(ed, place)
+        screen.query_one(KeyBar).say("")
+        done = record(ed, monkeypatch)
+        await ed.pilot.pause()
+        bar = ed.lines()[-1]
+        shown = [action for keys, word, action in bar_keys(ed.app.keys, place) if f"{keys} {word} " in bar]
+        assert shown
+        for keys, word, action in bar_keys(ed.app.keys, place):
+            if action in shown and screen.check_action(action.method, ()):
+                await ed.pilot.click(offset=(bar.index(f"{keys} {word} ") + 1, size[1] - 1))
+                assert done == [action.id]
+                done.clear()
+        await ed.pilot.click(offset=(size[0] - 2, size[1] - 1))
+        assert done == ["command-palette"]
+
+
+async def test_whatever_else_there_is_can_be_reached_by_clicks(editor: Open) -> None:
+    async with editor(size=(40, 12)) as ed:
+        await ed.goto("cb-stylea")
+        ed.desk.say("a message stands over the keys")
+        await ed.pilot.pause()
+        await ed.pilot.click(offset=(38, 11))
+        await ed.until(lambda: isinstance(ed.app.screen, CommandPalette))
+        await ed.type("duplicate")
+        await ed.until(lambda: ed.app.screen.query("CommandList.--visible") and ed.shows("Duplicate the block"))
+        row = next(y for y, line in enumerate(ed.lines()) if "Duplicate the block" in line)
+        await ed.until(lambda: "Duplicate the block" in ed.lines()[row])
+        await ed.pilot.click(offset=(6, row))
+        await ed.until(lambda: sum(row.name.startswith("House style") for row in ed.blocks.rows) == 2)
+
+
+async def test_a_click_takes_a_message_away(editor: Open) -> None:
+    async with editor() as ed:
+        ed.desk.say("a message stands over the keys")
+        await ed.pilot.pause()
+        await ed.pilot.click(offset=(20, 39))
+        await ed.until(lambda: ed.shows("J/K move"))

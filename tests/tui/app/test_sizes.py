@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tests.tui.walk import every_screen
 
 STORM = [(200, 60), (20, 5), (1, 1), (90, 24), (3, 40), (110, 2), (200, 1), (1, 60), (0, 0), (40, 10), (120, 40)]
 
@@ -88,3 +91,58 @@ async def test_it_opens_in_a_tiny_terminal(editor: Open, size: tuple[int, int]) 
         assert ed.app.is_running
         await resize(ed, 120, 40)
         assert ed.shows("The Quay") and ed.shows("instructions")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_what_has_the_focus_can_be_seen(editor: Open, size: tuple[int, int]) -> None:
+    async with editor(size=size) as ed:
+        unseen = []
+        async for name in every_screen(ed):
+            screen = ed.app.screen
+            focused = screen.focused
+            for widget in screen.focus_chain:
+                screen.set_focus(widget)
+                for _ in range(50):
+                    if screen.find_widget(widget).visible_region.area:
+                        break
+                    await asyncio.sleep(0.02)
+                else:
+                    unseen.append((name, widget))
+            screen.set_focus(focused)
+        assert not unseen
+
+
+async def test_everything_is_done_in_forty_columns(editor: Open) -> None:
+    async with editor(size=(40, 12)) as ed:
+        await ed.press("e")
+        assert ed.shows("Keep the tide tables right.")
+        await ed.press("ctrl+end")
+        await ed.type(" And the logs.")
+        assert ed.shows(" logs.")
+        await ed.press("escape")
+        await ed.goto("cb-counta")
+        await ed.press("r")
+        await ed.until(lambda: ed.app.screen is not ed.desk)
+        for _ in range(4):
+            await ed.press("tab")
+        await ed.pilot.pause()
+        assert ed.shows("Done (enter)"), "a dialog longer than the screen scrolls"
+        await ed.press("escape", "g")
+        await ed.until(lambda: ed.focus == "direction")
+        await ed.type("Rain.")
+        assert ed.shows("Rain.") and ed.shows("ctrl+g begin")
+        assert ed.shows("direction: what should happen next (m…"), "what is cut has a sign of it"
+
+
+@pytest.mark.parametrize("size", [(11, 24), (80, 3), (5, 2), (30, 1)])
+async def test_where_nothing_fits_one_line_says_so(editor: Open, size: tuple[int, int]) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("e", "end")
+        await resize(ed, *size)
+        said = [line.strip() for line in ed.lines() if line.strip()]
+        assert len(said) == 1 and "the terminal is too small".startswith(said[0].rstrip("…"))
+        await ed.type("!")
+        await resize(ed, 120, 40)
+        await ed.until(lambda: ed.shows("Short sentences.!") and ed.shows("instructions"))
+        assert ed.inspector.typing and ed.blocks.key == "cb-stylea"

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, ReturnType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
 from textual.screen import ModalScreen
@@ -79,10 +79,8 @@ class Question(ModalScreen[None]):
         yield Static("Really?\n漢字")
 
 
-class TwoTerminals(App[None]):
-    """Feeds each frame whole to one terminal and as a difference to another."""
-
-    CSS = "Vertical { width: 1fr; } Input { height: 3; } #counter { width: 20; }"
+class WithTwoTerminals(App[ReturnType]):
+    """Feeds each frame whole to one terminal and as a difference to another. Put it before `App` in the bases."""
 
     def on_load(self) -> None:
         self.frames = 0
@@ -92,6 +90,24 @@ class TwoTerminals(App[None]):
         width, height = self.size
         self.whole, self.diffed = Terminal(width, height), Terminal(width, height)
         self.model = TerminalModel(width, height)
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not self._batch_count:
+            if (self.whole.screen.columns, self.whole.screen.lines) != tuple(self.size):
+                self.new_terminals()
+            if len(lines_of(renderable)) != self.size.height:
+                return  # laid out before the resize; whole, it would scroll the terminal
+            self.frames += 1
+            self.whole.feed(renderable.render_segments(self.console))
+            self.diffed.feed(self.model.update(renderable, self.console._color_system or ColorSystem.TRUECOLOR))
+            assert differences(self.diffed, self.whole) == []
+        super()._display(screen, renderable)
+
+
+class TwoTerminals(WithTwoTerminals[None]):
+    """Several of Textual's widgets."""
+
+    CSS = "Vertical { width: 1fr; } Input { height: 3; } #counter { width: 20; }"
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -108,18 +124,6 @@ class TwoTerminals(App[None]):
         table = self.query_one(DataTable)
         table.add_columns("a", "b")
         table.add_rows([(i, LINES[i % len(LINES)]) for i in range(30)])
-
-    def _display(self, screen: Any, renderable: Any) -> None:
-        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not self._batch_count:
-            if (self.whole.screen.columns, self.whole.screen.lines) != tuple(self.size):
-                self.new_terminals()
-            if len(lines_of(renderable)) != self.size.height:
-                return  # laid out before the resize; whole, it would scroll the terminal
-            self.frames += 1
-            self.whole.feed(renderable.render_segments(self.console))
-            self.diffed.feed(self.model.update(renderable, self.console._color_system or ColorSystem.TRUECOLOR))
-            assert differences(self.diffed, self.whole) == []
-        super()._display(screen, renderable)
 
 
 KEYS = ["down", "up", "pagedown", "end", "home", "tab", "tab", "a", "x", "enter", "backspace", "delete", "left"]

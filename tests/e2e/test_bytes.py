@@ -1,0 +1,114 @@
+"""What the editor sends for each thing a person does, at 120 by 40 in 24-bit colour: hard limits, bytes are exact."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+
+from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to
+from tests.tui.pty.harness import PtyApp
+
+DIALOG, SCREEN = 5_000, 17_000
+SCREENS = {
+    "add": (b"a", "Add a block", DIALOG),
+    "reset": (b"R", "Reset to default", DIALOG),
+    "story": (b"s", "Story and branch", DIALOG),
+    "palette": (ctrl("p"), "Add a block behind", SCREEN),
+    "help": (b"?", "escape closes", SCREEN),
+    "prompt": (b"p", "[@block=", SCREEN),
+    "generate": (b"g", "direction: what", SCREEN),
+}
+"""What opens a screen, what it shows, and how much it may send."""
+
+
+FAST = """
+import engine.workspace
+engine.workspace.WORDS_PER_SECOND = 150.0
+from tui.launch import main
+main()
+"""
+"""The program, its rehearsal as quick as a quick model."""
+
+
+def at_rest(place: Place, diff: bool = True, **terminal: bool) -> PtyApp:
+    app = place.open(env={"STONEHAND_DIFF": "1" if diff else "0"}, **terminal)
+    app.drain(1.0)
+    return app
+
+
+def median(app: PtyApp, *keys: bytes) -> int:
+    """What half of the keys send at most before the inspector, a moment later, follows."""
+    return sorted(app.press(key, quiet=0.1).size for key in keys)[len(keys) // 2]
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["synchronized", "not synchronized"])
+def test_the_cursor_and_a_block_that_moves(place: Place, sync: bool) -> None:
+    with at_rest(place, sync=sync) as app:
+        assert 0 < median(app, DOWN, DOWN, UP, DOWN, DOWN) <= 1_000
+        go_to(app, "House style")
+        app.drain(1.0)
+        assert 0 < median(app, b"J", b"K", b"J", b"K", b"J") <= 1_000
+        assert 0 < median(app, b" ", b" ", b" ") <= 1_000
+
+
+@pytest.mark.parametrize(("diff", "limit"), [(True, 600), (False, 2_500)])
+@pytest.mark.parametrize("block", ["House style", "Pacing"])
+def test_typing(place: Place, block: str, diff: bool, limit: int) -> None:
+    with at_rest(place, diff) as app:
+        edit_block(app, block)
+        app.drain(1.0)
+        assert 0 < median(app, b"a", b"b", b"c", b" ", b"d") <= limit
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_opening_and_leaving(place: Place, name: str) -> None:
+    key, text, limit = SCREENS[name]
+    with at_rest(place) as app:
+        start = len(app.output)
+        app.write(key)
+        app.wait_for(text)
+        app.drain(0.5)
+        assert len(app.output) - start <= limit
+        assert app.press(ESCAPE, quiet=0.5).size <= limit
+
+
+def test_paging_in_the_prompt(place: Place) -> None:
+    with at_rest(place) as app:
+        app.write(b"p")
+        app.wait_for("[@block=")
+        app.drain(0.5)
+        assert 0 < max(app.press(b" ", quiet=0.3).size for _ in range(3)) <= 9_000
+
+
+def test_rest_and_hovering_are_free(place: Place) -> None:
+    with at_rest(place) as app:
+        for key, text in ((b"", "instructions"), (b"a", "Add a block"), (b"p", "[@block="), (b"g", "direction: what")):
+            app.write(key)
+            app.wait_for(text)
+            app.drain(0.6)
+            assert app.drain(1.2).size == 0, f"idle before {text}"
+            for row in range(40):
+                app.write(app.mouse(10 + row, row, 35) + app.mouse(110 - row, row, 35))
+            assert app.drain(0.8).size == 0, f"hovering over {text}"
+            if key:
+                escape(app)
+                app.wait_for("J/K move")
+
+
+def test_streaming(place: Place) -> None:
+    with place.open(program=[sys.executable, "-c", FAST]) as app:
+        app.write(b"g")
+        app.wait_for("direction: what")
+        app.drain(0.5)
+        start = len(app.output)
+        app.write(ctrl("g"))
+        app.wait_for("keep it, discard it", 60)
+        app.drain(0.3)
+        app.write(ctrl("s"))
+        kept = re.search(r"kept as (pr-\w+)", app.wait_for("kept as pr-"))
+    assert kept is not None
+    text = json.loads((place.content / "fragments" / f"{kept[1]}.json").read_bytes())["content"]
+    assert len(app.output) - start <= 4 * len(text.encode()) + 1_500, "four times the text, and the frame around it"

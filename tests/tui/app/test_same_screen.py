@@ -1,0 +1,46 @@
+"""Through long random sessions, a terminal that gets the differences shows what one shows that gets everything."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from tests.tui.conftest import Open
+
+if sys.platform == "win32":
+    pytest.skip("the terminals are those of a Unix system", allow_module_level=True)
+
+from tests.tui.pty.test_diff_display import WithTwoTerminals
+from tui.app import StonehandApp
+
+KEYS = (
+    *("j", "k", "down", "up", "pagedown", "pageup", "home", "end", "J", "K", "space", "m", "enter", "escape", "tab"),
+    *("e", "n", "b", "f", "o", "a", "D", "X", "R", "r", "slash", "u", "ctrl+r", "p", "g", "s", "1", "2", "3"),
+    *("question_mark", "ctrl+p", "f3", "left", "right", "backspace", "N", "漢", "é", "x", "ctrl+s", "shift+tab"),
+)
+SIZES = ((120, 40), (80, 24), (40, 12), (200, 60), (95, 20), (11, 3))
+
+
+class TwoTerminalsEditor(WithTwoTerminals[int], StonehandApp):
+    """The editor before two terminals."""
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_random_sessions(editor: Open, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.tui.conftest.StonehandApp", TwoTerminalsEditor)
+    rng = random.Random(seed)
+    async with editor() as ed:
+        app = ed.app
+        assert isinstance(app, TwoTerminalsEditor)
+        screens = set()
+        for step in range(300):
+            await ed.press(rng.choice(KEYS))
+            screens.add(type(app.screen).__name__)
+            if step % 25 == 24:
+                await ed.pilot.resize_terminal(*rng.choice(SIZES))
+            elif step % 60 == 30:
+                app.theme = rng.choice(("stonehand-light", "ansi-dark", "stonehand-dark"))
+        assert app.frames > 300 and len(screens) > 5
+        assert app.diffed.screen.display == app.whole.screen.display
