@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.tui.conftest import Open
@@ -10,7 +12,7 @@ from tests.tui.walk import every_screen
 from tui.screen_reader import SpokenLine
 from tui.terminal import profile
 
-READER = profile({"TERM": "xterm-256color", "STONEHAND_SCREEN_READER": "1"})
+READER = replace(profile({"TERM": "xterm-256color"}), screen_reader=True)
 SIGNS = set("✓✗◆◇›●≡▌·") | {chr(code) for code in range(0x2500, 0x2600)}
 """Box drawing, block elements, geometric shapes and the marks of the lists."""
 
