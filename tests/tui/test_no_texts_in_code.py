@@ -53,6 +53,7 @@ CALLS = {
 
 ALLOWED = {
     "clipboard.py": {"\x1bPtmux;", "Apple_Terminal"},
+    "completion.py": {"Shortlist"},
     "saver.py": {"stonehand import "},
     "screens/help.py": {"await ctx."},
     "screens/tools.py": {"strike dim"},
