@@ -115,7 +115,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("find", ("ctrl+f",), "desk", priority=True),
     Action("reference", ("f3",), "desk", priority=True),
     Action("resolve", ("exclamation_mark",), "list"),
-    Action("save", ("ctrl+s", "f8"), "desk", priority=True),
+    Action("save", ("ctrl+s", "f9"), "desk", priority=True),
     # the compiled prompt
     Action("search", ("slash",), "prompt"),
     Action("next-match", ("n",), "prompt", together=("previous-match",)),
@@ -154,7 +154,7 @@ ACTIONS: tuple[Action, ...] = (
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),
-    Action("keep", ("ctrl+s", "f8"), "passage", priority=True),
+    Action("keep", ("ctrl+s", "f9"), "passage", priority=True),
     Action("discard", ("ctrl+d",), "passage"),
     Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),

@@ -1,7 +1,7 @@
 """The keys in force: the defaults of the registry, with those a user chose instead in `keymap.toml`.
 
     move-down = "J,ctrl+n"
-    generate = "f9"
+    generate = "f6"
 
 What can't work is left out and told, never taken silently: keys that no terminal sends (spec terminal, section 6.2),
 keys that mean something else at the same place, keys that are needed to type and to move.

@@ -67,9 +67,9 @@ def test_keys_of_a_text_editor_are_not_taken_from_it() -> None:
 
 
 def test_the_key_bar_says_the_keys_in_force() -> None:
-    bar = {word: keys for keys, word, _ in bar_keys(Keymap({"switch": "f7", "mode-before": "f9"}), "list")}
+    bar = {word: keys for keys, word, _ in bar_keys(Keymap({"switch": "f7", "mode-before": "f6"}), "list")}
     assert bar["on/off"] == "f7"
-    assert bar["mode"] == "n/f9/f/o"
+    assert bar["mode"] == "n/f6/f/o"
     assert key_name("alt+down") == "alt+↓" and key_name("slash") == "/"
 
 

@@ -52,10 +52,10 @@ def test_keys_that_terminals_do_not_send_are_no_only_key(key: str) -> None:
     keymap = Keymap({"duplicate": key})
     assert len(told(keymap)) == 1 and "it can't be the only key of “Duplicate the block”" in told(keymap)[0]
     assert keymap.keys(by_id("duplicate")) == ("D",)
-    beside = Keymap({"duplicate": f"{key},F9"})
-    assert "there is no key F9" in told(beside)[0], "names are as Textual has them"
-    beside = Keymap({"duplicate": f"{key},f9"})
-    assert told(beside) == [] and beside.keys(by_id("duplicate")) == (key, "f9")
+    beside = Keymap({"duplicate": f"{key},F6"})
+    assert "there is no key F6" in told(beside)[0], "names are as Textual has them"
+    beside = Keymap({"duplicate": f"{key},f6"})
+    assert told(beside) == [] and beside.keys(by_id("duplicate")) == (key, "f6")
 
 
 def test_choosing_keys() -> None:
@@ -95,8 +95,8 @@ def test_an_action_that_lost_its_keys_is_in_the_palette() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        ("fly", "f9", "there is no action fly"),
-        ("move-dwn", "f9", "did you mean move-down?"),
+        ("fly", "f6", "there is no action fly"),
+        ("move-dwn", "f6", "did you mean move-down?"),
         ("add", 7, "needs a text"),
         ("add", "", "needs a text"),
         ("add", "foo", "there is no key foo"),
@@ -123,9 +123,9 @@ def test_screens_that_never_meet_share_keys() -> None:
 def test_the_users_file(tmp_path: Path) -> None:
     assert load_keymap(tmp_path).problems == []
     file = tmp_path / "keymap.toml"
-    file.write_text('generate = "f9"\n# mine\n"move-down" = "ctrl+n"\nfly = "z"\n', "utf-8")
+    file.write_text('generate = "f6"\n# mine\n"move-down" = "ctrl+n"\nfly = "z"\n', "utf-8")
     keymap = load_keymap(tmp_path)
-    assert keymap.keys(by_id("generate")) == ("f9",)
+    assert keymap.keys(by_id("generate")) == ("f6",)
     assert told(keymap) == [f"{file}:4: there is no action fly"]
     file.write_text("generate = \n", "utf-8")
     assert len(load_keymap(tmp_path).problems) == 1 and str(file) in told(load_keymap(tmp_path))[0]
@@ -135,9 +135,9 @@ def test_the_users_file(tmp_path: Path) -> None:
 
 def test_the_file_of_the_old_name_is_read_and_told(tmp_path: Path) -> None:
     old = tmp_path / "keys.toml"
-    old.write_text('generate = "f9"\n', "utf-8")
+    old.write_text('generate = "f6"\n', "utf-8")
     keymap = load_keymap(tmp_path)
-    assert keymap.keys(by_id("generate")) == ("f9",)
+    assert keymap.keys(by_id("generate")) == ("f6",)
     assert told(keymap) == [f"{old} is now called keymap.toml: please rename it"]
     (tmp_path / "keymap.toml").write_text('generate = "f10"\n', "utf-8")
     keymap = load_keymap(tmp_path)
