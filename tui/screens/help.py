@@ -30,8 +30,8 @@ from tui.widgets.text_view import wrap_rows
 
 _KEYS = 18
 """Cells of the column of keys."""
-_MARGIN = 8
-"""Cells of a narrow terminal that are not the text's: frame, padding, scroll bar."""
+_WIDEST = 90
+"""Cells of the longest line: longer ones are hard to read."""
 
 _MEMBERS = (
     "story", "proseFragments", "stickyGuidelines", "stickyKnowledge", "stickyCharacters", "guidelineCatalog",
@@ -83,15 +83,23 @@ class HelpScreen(ModalScreen[None]):
             dialog.border_title = t("help.title")
             dialog.border_subtitle = t("help.hint")
             yield LineInput(placeholder=t("help.filter"), id="wanted")
-            yield StreamView(self._text(""), follow=False)
+            yield StreamView(follow=False)
 
     def on_mount(self) -> None:
         self.query_one("#wanted").display = False
         self.query_one(StreamView).focus()
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show)
+
     @on(Input.Changed)
-    def _changed(self, message: Input.Changed) -> None:
-        self.query_one(StreamView).show(self._text(message.value))
+    def _show(self) -> None:
+        """What the filter finds, in lines that the frame has room for."""
+        view = self.query_one(StreamView)
+        sections = help_sections(self._first, self._keymap, self._problems)
+        room = view.outer_size.width - view.gutter.width - view.scrollbar_size_vertical
+        width = max(30, min(_WIDEST, room))
+        view.show(help_text(sections, width, self.query_one("#wanted", Input).value))
 
     @on(Input.Submitted)
     def action_filter(self) -> None:
@@ -110,10 +118,6 @@ class HelpScreen(ModalScreen[None]):
         box.value = ""
         box.display = False
         self.query_one(StreamView).focus()
-
-    def _text(self, wanted: str) -> str:
-        sections = help_sections(self._first, self._keymap, self._problems)
-        return help_text(sections, max(30, min(90, self.app.size.width - _MARGIN)), wanted)
 
 
 def help_sections(first: Iterable[Place], keymap: Keymap, problems: Sequence[str] = ()) -> list[Section]:

@@ -118,7 +118,7 @@ async def test_what_is_ignored_is_told_once_and_listed(data: Path, workspaces: C
         ed = Editor(app, pilot, workspace)
         assert ed.toasts == ["a can't be read: b (and 1 more: f1 lists them)"]
         await ed.press("f1")
-        assert isinstance(app.screen, HelpScreen)
+        await ed.until(lambda: isinstance(app.screen, HelpScreen) and app.screen.query_one(StreamView).text)
         assert app.screen.query_one(StreamView).text.startswith(
             "Settings and keys\n! a can't be read: b\n! Change theme\n"
         )

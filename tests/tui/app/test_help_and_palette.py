@@ -21,6 +21,12 @@ def commands(ed: Editor) -> dict[str, SystemCommand]:
     return {command.title: command for command in ed.app.get_system_commands(ed.app.screen)}
 
 
+async def help_of(ed: Editor) -> str:
+    """What the help says, once it is laid out."""
+    await ed.until(lambda: isinstance(ed.app.screen, HelpScreen) and ed.app.screen.query_one(StreamView).text)
+    return ed.app.screen.query_one(StreamView).text
+
+
 async def run(ed: Editor, title: str) -> None:
     result = commands(ed)[title].callback()
     if asyncio.iscoroutine(result):
@@ -31,8 +37,7 @@ async def run(ed: Editor, title: str) -> None:
 async def test_help_lists_every_key(editor: Open) -> None:
     async with editor() as ed:
         await ed.press("question_mark")
-        assert isinstance(ed.app.screen, HelpScreen)
-        text = ed.app.screen.query_one(StreamView).text
+        text = await help_of(ed)
         words = " ".join(text.split())
         for action in ACTIONS:
             assert action.title in words, action.id
@@ -53,6 +58,7 @@ async def test_help_is_narrowed_down(editor: Open) -> None:
         await ed.press("question_mark", "slash")
         await ed.type("undo ctrl")
         view = ed.app.screen.query_one(StreamView)
+        await ed.until(lambda: "Block list" in view.text)
         assert [line.split() for line in view.text.splitlines() if line] == [
             ["Block", "list"], ["u", "ctrl+z", "Undo"], ["Texts"], ["ctrl+z", "Undo"],
         ]  # fmt: skip
@@ -70,7 +76,7 @@ async def test_help_is_narrowed_down(editor: Open) -> None:
 async def test_help_shows_the_keys_in_force(editor: Open) -> None:
     async with editor(keymap=Keymap({"add": "f6", "find": "f10", "copy": "a", "duplicate": "enter"})) as ed:
         await ed.press("f1")
-        lines = ed.app.screen.query_one(StreamView).text.splitlines()
+        lines = (await help_of(ed)).splitlines()
         assert "  f6              Add a block behind this one" in lines
         assert "  a               Copy the block's text" in lines
 
@@ -80,11 +86,11 @@ async def test_help_begins_with_the_screen_in_front(editor: Open) -> None:
         await ed.press("p")
         await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
         await ed.press("question_mark")
-        assert ed.app.screen.query_one(StreamView).text.startswith("Compiled prompt")
+        assert (await help_of(ed)).startswith("Compiled prompt")
         await ed.press("question_mark", "escape", "g")
         await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
         await ed.press("f1")
-        assert ed.app.screen.query_one(StreamView).text.startswith("Generate")
+        assert (await help_of(ed)).startswith("Generate")
 
 
 async def test_the_palette_has_every_action_of_the_screen(editor: Open) -> None:
@@ -135,8 +141,9 @@ async def test_other_keys(editor: Open) -> None:
         assert len(ed.toasts) == 1, "one notice, however many problems"
         assert ed.toasts[0] == "there is no action fly (and 1 more: f1 lists them)"
         await ed.press("f1")
-        help = ed.app.screen.query_one(StreamView).text
-        assert help.startswith("Settings and keys\n! there is no action fly\n! p is already the key of “Read the")
+        assert (await help_of(ed)).startswith(
+            "Settings and keys\n! there is no action fly\n! p is already the key of “Read the"
+        )
         await ed.press("escape")
         await ed.press("ctrl+n")
         assert ed.blocks.key == "tools"

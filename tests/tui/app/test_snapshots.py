@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from textual.widgets._toast import Toast
 
 from engine.blocks.apply import ScriptResult
 from engine.document import SaveState
@@ -19,6 +21,8 @@ from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tests.tui.snapshots import Snapshots
+from tui import language
+from tui.keymap import Keymap
 from tui.screens.budget import BudgetDialog
 from tui.screens.choice import ChoiceDialog
 from tui.screens.compare import CompareScreen
@@ -298,3 +302,45 @@ async def test_a_prompt_that_does_not_fit(editor: Open, snapshots: Snapshots, tm
         await ed.press("ctrl+g")
         await on(ed, ChoiceDialog)
         await snapshots.check(ed, "agent/not-sent")
+
+
+async def test_help_and_choices(editor: Open, snapshots: Snapshots) -> None:
+    async with editor(keymap=Keymap({"fly": "z", "add": "p"})) as ed:
+        ed.app.clear_notifications()
+        await ed.until(lambda: not ed.app.screen.query(Toast))
+        await ed.press("f1")
+        await on(ed, HelpScreen)
+        await snapshots.check(ed, "help/problems", ((80, 24),))
+        await ed.press("slash")
+        await ed.type("undo")
+        await snapshots.check(ed, "help/narrowed", ((80, 24),))
+        await ed.press("escape", "escape")
+        ed.app.action_change_language()
+        await on(ed, PickDialog)
+        await ed.until(lambda: ed.shows("中文"))
+        await snapshots.check(ed, "language/choose", ((80, 24),))
+
+
+async def test_chinese(editor: Open, snapshots: Snapshots) -> None:
+    sizes = ((40, 12), (80, 24), (120, 40))
+    language.use("zh")
+    try:
+        async with editor() as ed:
+            await snapshots.check(ed, "chinese/open", sizes)
+            assert {cell_len(line) for line in ed.lines()} == {120}
+            await ed.press("n")
+            await ed.until(lambda: "：不使用自己的文本" in ed.said)
+            await ed.saved()
+            await snapshots.check(ed, "chinese/edited", ((80, 24),), said=True)
+            await ed.press("f1")
+            await on(ed, HelpScreen)
+            await snapshots.check(ed, "chinese/help", sizes)
+            await ed.press("escape", "p")
+            await on(ed, PromptScreen)
+            await ed.until(lambda: ed.app.screen.query_one(PromptView).blocks)
+            await snapshots.check(ed, "chinese/prompt", sizes)
+            await ed.press("escape", "g")
+            await on(ed, PassageScreen)
+            await snapshots.check(ed, "chinese/passage", sizes)
+    finally:
+        language.use("en")
