@@ -121,7 +121,10 @@ class HelpScreen(ModalScreen[None]):
 
 
 def help_sections(first: Iterable[Place], keymap: Keymap, problems: Sequence[str] = ()) -> list[Section]:
-    """All there is to say: the places in `first`, then the introduction, then the other places and the widgets."""
+    """All there is to say.
+
+    The places in `first`, the introduction, the other places, the widgets, the names that the key map knows actions by.
+    """
     first = tuple(first)
     sections = [Section(t("settings.problems"), [Entry(f"! {problem}") for problem in problems])] if problems else []
     sections += [_place(place, keymap) for place in PLACES if place in first]
@@ -131,7 +134,7 @@ def help_sections(first: Iterable[Place], keymap: Keymap, problems: Sequence[str
     taken = {key for action in actions_in("desk", "app") if action.priority for key in keymap.keys(action)}
     for name, classes in _WIDGETS:
         sections.append(Section(t(f"keys.{name}"), [*_widget(name, classes, taken if name == "text" else set())]))
-    return sections
+    return [*sections, Section(t("help.names"), [Entry(action.title, (action.id,)) for action in ACTIONS])]
 
 
 def help_text(sections: Iterable[Section], width: int, wanted: str = "") -> str:
