@@ -1,11 +1,13 @@
 """The catalogues: every text that is asked for is there, and both languages say the same with the same fields."""
 
 import ast
+import importlib
 import string
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.screen import ModalScreen
 
 import engine
 import tui
@@ -15,6 +17,7 @@ from engine.text import Phrase
 from tui import language
 from tui.actions import ACTIONS, PLACES
 from tui.language import ENGLISH, LANGUAGES, catalogue, of_locale, t
+from tui.screens.base import WorkingScreen
 
 TUI = Path(tui.__file__).parent
 AREAS = sorted(file.stem for file in (TUI / "language" / ENGLISH).glob("*.json"))
@@ -117,6 +120,21 @@ def test_every_agent_has_a_name_in_every_language() -> None:
             texts = catalogue(code, "engine")
             for agent in agents():
                 assert {agent.display_name, agent.group} <= set(texts), (code, agent.name)
+
+
+def test_every_screen_can_say_everything_again() -> None:
+    for module in (TUI / "screens").glob("*.py"):
+        importlib.import_module(f"tui.screens.{module.stem}")
+    # A dialog is not on the screen while the palette is; the parts of the main screen are none themselves.
+    screens = [
+        cls for cls in _below(WorkingScreen) if not issubclass(cls, ModalScreen) and cls.__name__.endswith("Screen")
+    ]
+    assert len(screens) >= 5
+    assert [cls.__name__ for cls in screens if cls.say_again is WorkingScreen.say_again] == []
+
+
+def _below(cls: type[WorkingScreen[object]]) -> list[type[WorkingScreen[object]]]:
+    return [found for child in cls.__subclasses__() for found in (child, *_below(child))]
 
 
 def _fields(text: str) -> set[str | None]:

@@ -63,10 +63,17 @@ class FragmentOrderScreen(WorkingScreen[None]):
         return self.query_one("#fragments", BlockList)
 
     def on_mount(self) -> None:
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "order"))
-        self.query_one("#top", TopBar).show(self._story_name, self._branch, t("order.title"), t("order.title"))
+        self.say_again()
         self.fragments.focus()
         self.begin(self._begin, "order")
+
+    def say_again(self) -> None:
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "order"))
+        self.query_one("#top", TopBar).show(self._story_name, self._branch, t("order.title"), t("order.title"))
+        if self._found is not None:
+            self._show()
+            self._show_mode(self._found)
+        self.fragments.refresh()
 
     async def _begin(self) -> None:
         async with self._turn:
@@ -80,7 +87,10 @@ class FragmentOrderScreen(WorkingScreen[None]):
             return
         self.fragments.empty = t("order.none")
         self._show()
-        mode = t("order.advanced") if self._found.mode == "advanced" else t("order.simple")
+        self._show_mode(self._found)
+
+    def _show_mode(self, found: FragmentOrder) -> None:
+        mode = t("order.advanced") if found.mode == "advanced" else t("order.simple")
         self.query_one("#outcome", Static).update(Content(mode))
 
     def _show(self) -> None:
