@@ -23,7 +23,7 @@ from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
 from tui.keymap import Keymap, load_keymap
-from tui.language import LANGUAGES, LazyText, of_locale, t
+from tui.language import ENGLISH, LANGUAGES, LazyText, of_locale, t
 from tui.paste import SafePasteApp
 from tui.safe_text import SafeTextApp
 from tui.screen_reader import SpokenApp
@@ -206,7 +206,7 @@ class StonehandApp(
                 continue
             if action.place in ("app", *getattr(screen, "places", ())):
                 keys = ", ".join(key_name(key) for key in self.keys.keys(action))
-                yield SystemCommand(action.title, f"{keys}  {action.help}".strip(), self._runner(runner, action))
+                yield SystemCommand(_searchable(action), f"{keys}  {action.help}".strip(), self._runner(runner, action))
         yield SystemCommand(t("app.theme"), t("app.theme-help"), self.action_change_theme)
         yield SystemCommand(t("app.language"), t("app.language-help"), self.action_change_language)
 
@@ -288,6 +288,11 @@ class StonehandApp(
         """Tell the user of a failure: one line."""
         message = str(error) if isinstance(error, StonehandError) else f"{type(error).__name__}: {error}"
         self.notify(message, severity="error", timeout=8, markup=False)
+
+
+def _searchable(action: Action) -> str:
+    """What the palette calls an action: with its name in Latin letters, which need no input method to be typed."""
+    return action.title if language.in_use() == ENGLISH else f"{action.title} · {action.id}"
 
 
 def run_editor(data: Path, profile: TerminalProfile | None = None, settings: Settings | None = None) -> int:

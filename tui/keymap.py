@@ -10,7 +10,6 @@ keys that mean something else at the same place, keys that are needed to type an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from engine.library import config_folder
@@ -140,6 +139,8 @@ class Keymap:
         return min(holders, key=lambda action: action in self._chosen, default=None)
 
     def _tell_unknown(self, name: str) -> None:
+        from difflib import get_close_matches
+
         close = get_close_matches(name, _BY_ID, 1)
         if close:
             self._tell("keymap.unknown-close", name, close=close[0])

@@ -18,7 +18,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +124,8 @@ def _wrong(place: str, name: str, value: object, kind: _Kind) -> LazyText:
 
 
 def _unknown(file: Path, name: str) -> LazyText:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, NAMES, 1)
     if close:
         return LazyText("settings.unknown-close", place=place_in(file, name), name=name, close=close[0])

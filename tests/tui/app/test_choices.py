@@ -70,6 +70,17 @@ async def test_on_every_screen(editor: Open, key: str, screen: type, texts: tupl
         assert ed.shows("智能体")
 
 
+async def test_actions_are_found_without_an_input_method(editor: Open) -> None:
+    language.use("zh")
+    async with editor() as ed:
+        await ed.press("ctrl+p")
+        await ed.type("redo")
+        await ed.until(lambda: ed.shows("重做 · redo"))
+        await ed.press("ctrl+u")
+        await ed.type("change lang")
+        await ed.until(lambda: ed.shows("更改语言 · Change language"))
+
+
 async def test_leaving_the_choice_changes_nothing(editor: Open, tmp_path: Path) -> None:
     async with editor(settings=Settings(file=tmp_path / "settings.toml")) as ed:
         ed.app.action_change_language()
