@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.agents.sections import librarian_fragments
-from engine.blocks.apply import ScriptResult, apply_config, is_enabled, order_ranks
+from engine.blocks.apply import ScriptResult, apply_config, order_ranks
 from engine.blocks.block import BUILTIN, CUSTOM, Number
 from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, ContentMode
+from engine.blocks.edits import custom_at
 from engine.blocks.rows import Row
 from engine.context.build import effective_summary
 from engine.prompt import Base, Prompt
@@ -161,10 +162,10 @@ def fragment_tier(base: Base, fragment_id: str) -> Tier:
 def block_reasons(base: Base, config: BlockConfig, rows: Sequence[Row], row: Row) -> BlockReasons:
     """Why a row of the list is as it is; `rows` are all of them."""
     override = config.override(row.id)
-    custom = next((block for block in config.customBlocks if block.id == row.id), None) if row.custom else None
+    custom = custom_at(config, row.key) if row.custom else None
     off: list[Literal["own", "override"]] = []
-    if custom is not None and not is_enabled(custom, config):
-        off += ["own"] if not custom.enabled else []
+    if custom is not None and not custom.enabled:
+        off.append("own")
     if override.enabled is False:
         off.append("override")
     slots = (*base.slots, *base.other_mode)
