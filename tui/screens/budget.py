@@ -25,6 +25,7 @@ from tui.widgets.row_render import role_letters
 
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
+    from engine.models.windows import Window
 
 _LEAST_NAME = 12
 """Cells that a block's name has before columns are left out."""
@@ -65,7 +66,7 @@ class BudgetDialog(ModalScreen[str | None]):
         model = visible(window.model)
         sums = {role: sum(row.tokens or 0 for row in self._rows if row.role == role) for role in ROLES}
         by_role = " + ".join(f"{t(f'block.role.{role}')} ~{count:,}" for role, count in sums.items())
-        known = t(f"budget.known-{window.known}", place=visible(f"{window.file or ''} {window.field}".strip()))
+        known = t(f"budget.known-{window.known}", place=visible(place_of(window)))
         lines = [t("budget.prompt", used=f"{used:,}", roles=by_role, margin=f"{TOTAL_MARGIN:.0%}")]
         kept = t("budget.reserve", tokens=f"{budget.reserve:,}", why=t(f"budget.reserved-{budget.reserved}"))
         if window.tokens is None or room is None:
@@ -141,6 +142,11 @@ async def ask_over_budget(app: App[int], budget: Budget, used: int, blocks: Iter
     )
     choices = [("s", t("budget.send-anyway")), ("escape", t("budget.do-not-send"))]
     return await app.push_screen_wait(ChoiceDialog(t("budget.does-not-fit"), text, choices)) == "s"
+
+
+def place_of(window: Window) -> str:
+    """The file and field that say the size of a window, as much of it as there is."""
+    return f"{window.file.name if window.file is not None else ''} {window.field}".strip()
 
 
 def _headings() -> tuple[str, ...]:

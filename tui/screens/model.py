@@ -19,6 +19,7 @@ from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
 from tui.screens.base import WorkingScreen
+from tui.screens.budget import place_of
 from tui.screens.name import NameDialog
 from tui.screens.pick import PickDialog
 from tui.widgets.choice_bar import ChoiceBar
@@ -121,7 +122,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
         for decision, value, line in zip(resolution.explain, values, self._state.lines, strict=True):
             self.query_one(f"#{decision.what}", Setting).show(value, *self._source(decision, line))
         window = budget.window
-        known = t(f"budget.known-{window.known}", place=f"{_name(window.file)} {window.field}")
+        known = t(f"budget.known-{window.known}", place=place_of(window))
         size = t("model.size-unknown") if window.tokens is None else f"{window.tokens:,}"
         kept = t("budget.reserve", tokens=f"{budget.reserve:,}", why=t(f"budget.reserved-{budget.reserved}"))
         text = t("model.window", size=size, why=known, kept=kept)
@@ -296,7 +297,3 @@ def _fault(provider: Provider) -> str:
     if provider.key.variable and provider.key.value() is None:
         return t("model.no-key", variable=provider.key.variable)
     return ""
-
-
-def _name(file: Any) -> str:
-    return "" if file is None else str(file.name)

@@ -264,7 +264,7 @@ async def test_conflict(editor: Open, snapshots: Snapshots) -> None:
         await snapshots.check(ed, "trouble/conflict-choices")
 
 
-async def test_model_tools_and_budget(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
+async def test_tools_and_budget(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
     write_providers(tmp_path / "config")
     async with editor() as ed:
         await ed.until(lambda: ed.desk.budget is not None)
@@ -275,9 +275,14 @@ async def test_model_tools_and_budget(editor: Open, snapshots: Snapshots, tmp_pa
         await on(ed, ToolsDialog)
         await ed.press("j", "space")
         await ed.saved()
+        await ed.listed()
         await snapshots.check(ed, "agent/tools", said=True)
-        await ed.press("u", "escape")
-        await ed.saved()
+
+
+async def test_model(editor: Open, snapshots: Snapshots, tmp_path: Path) -> None:
+    write_providers(tmp_path / "config")
+    async with editor() as ed:
+        await ed.until(lambda: ed.desk.budget is not None)
         await ed.press("M")
         await on(ed, ModelDialog)
         await snapshots.check(ed, "agent/model")
