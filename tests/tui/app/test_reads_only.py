@@ -40,6 +40,8 @@ VISITS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("w",), ("escape",)),
     (("d",), ("n", "J", "escape")),
 )
+LOOKED_UP = (("M",), ("B",))
+"""What is looked up first, so that its screen takes a moment."""
 
 
 def screens() -> set[type[Screen[Any]]]:
@@ -70,7 +72,8 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
         await ed.until(lambda: ed.app.screen is ed.desk)
     for there, back in VISITS:
         await ed.press(*there)
-        await ed.until(lambda: ed.app.screen is not ed.desk, f"what {there} opens")
+        if there in LOOKED_UP:
+            await ed.until(lambda: ed.app.screen is not ed.desk, f"what {there} opens")
         note()
         await ed.press(*back)
         while ed.app.screen is not ed.desk:
