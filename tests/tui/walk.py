@@ -60,6 +60,10 @@ async def every_screen(ed: Editor) -> AsyncIterator[str]:
             await ed.until(lambda: ed.app.screen.query("CommandList.--visible"), "the entries of the palette")
         yield name
         await leave()
+    for key, name in (("M", "model"), ("t", "tools"), ("B", "budget")):
+        await dialog(key)
+        yield name
+        await leave()
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
     yield "prompt"

@@ -19,6 +19,7 @@ from engine.budget import LARGEST_NAMED, TOTAL_MARGIN, Budget, Costed, Part, lar
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.widgets.budget_words import bar
 from tui.widgets.cells import fit, short_count
 from tui.widgets.row_render import role_letters
@@ -72,7 +73,8 @@ class BudgetDialog(ModalScreen[str | None]):
         if window.tokens is None or room is None:
             return [t("budget.unknown", model=model, why=known), *lines, kept]
         share = used / window.tokens
-        lines[0] = f"{lines[0]}  {bar(share)} {share:.0%}"
+        drawn = "" if is_spoken(self) else f" {bar(share)}"
+        lines[0] = f"{lines[0]} {drawn} {share:.0%}"
         verdict = t(
             f"budget.fit-{budget.fit(used)}",
             free=f"{max(0, room - used):,}",

@@ -18,6 +18,7 @@ from engine.errors import StonehandError
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.screens.budget import place_of
 from tui.screens.name import NameDialog
@@ -147,13 +148,21 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
     def _show_problems(self) -> None:
         provider = self._state.resolution.provider
         found = [f"! {problem}" for problem in (*self._state.resolution.problems, *self._state.providers.problems)]
-        found = [*filter(None, [_fault(provider)]), *found]
+        found = [*filter(None, [self._fault(provider)]), *found]
         more = len(found) - PROBLEMS_SHOWN
         lines = found[:PROBLEMS_SHOWN]
         lines += [t("model.more-problems", count=more)] if more > 0 else []
         problems = self.query_one("#problems", Static)
         problems.display = bool(lines)
         problems.update(Content(visible("\n".join(lines))))
+
+    def _fault(self, provider: Provider) -> str:
+        """Why a provider can't be used as it is; empty when it can."""
+        if not provider.enabled:
+            return f"{'' if is_spoken(self) else '✗ '}{t('model.disabled')}"
+        if provider.key.variable and provider.key.value() is None:
+            return t("model.no-key", variable=provider.key.variable)
+        return ""
 
     async def _refresh(self) -> None:
         role = self._role
@@ -186,7 +195,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
         labels = [t("model.inherit", value=above)]
         for provider in providers.all:
             parts = [provider.id, provider.default_model, t("model.default") * (provider.id == providers.default)]
-            labels.append("  ".join(filter(None, [*parts, _fault(provider)])))
+            labels.append("  ".join(filter(None, [*parts, self._fault(provider)])))
         chosen = await self.app.push_screen_wait(PickDialog(t("model.pick-provider"), names, labels))
         if chosen is not None:
             await self._choose(provider=chosen or None)
@@ -288,12 +297,3 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
             await self._set_temperature(text)
         async with self._one_at_a_time:
             self.dismiss(None)
-
-
-def _fault(provider: Provider) -> str:
-    """Why a provider can't be used as it is; empty when it can."""
-    if not provider.enabled:
-        return t("model.disabled")
-    if provider.key.variable and provider.key.value() is None:
-        return t("model.no-key", variable=provider.key.variable)
-    return ""

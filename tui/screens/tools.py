@@ -19,6 +19,7 @@ from engine.session import ANALYZE
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -68,21 +69,31 @@ class ToolsDialog(ModalScreen[None]):
         self.query_one("#about", Static).update(Content(visible(about)))
         lines = []
         if self._session.agent == ANALYZE:
-            mark = _mark(t("tools.analysis"), t("tools.analysis-about"), not config.disableAutoAnalysis)
+            mark = self._mark(t("tools.analysis"), t("tools.analysis-about"), not config.disableAutoAnalysis)
             lines.append(Option(mark, _ANALYSIS))
         for tool, text in self._described.items():
             name = older.get(tool, tool)
             text = text if name == tool else f"{text} {t('tools.older', name=name)}"
-            lines.append(Option(_mark(tool, text, tool not in off), tool))
+            lines.append(Option(self._mark(tool, text, tool not in off), tool))
         for tool in config.disabled_tools:
             if tool not in self._described:
-                lines.append(Option(_mark(tool, t("tools.unknown"), False), disabled=True))
+                lines.append(Option(self._mark(tool, t("tools.unknown"), False), disabled=True))
         options = self.query_one("#tools", OptionList)
         at = options.highlighted
         options.clear_options()
         options.add_options(lines)
         options.display = bool(lines)
         options.highlighted = (at or 0) if lines else None
+
+    def _mark(self, name: str, text: str, enabled: bool) -> Content:
+        """A line of the list: a sign and a style that say whether it is on, the name, and what it is for."""
+        sign, style = ("✓ ", "bold") if enabled else ("✗ ", "strike dim")
+        state = "" if enabled else f" {t('tools.off')}"
+        if is_spoken(self):
+            sign, state = "", f", {t('tools.on') if enabled else t('tools.off')}."
+        return Content.assemble(
+            (sign, "bold"), (visible(name), style), (state, "bold"), (f"\n  {visible(text)}", "$text-muted")
+        )
 
     # -- what the keys do
 
@@ -120,12 +131,3 @@ class ToolsDialog(ModalScreen[None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-
-def _mark(name: str, text: str, enabled: bool) -> Content:
-    """A line of the list: a sign and a style that say whether it is on, the name, and what it is for."""
-    sign, style = ("✓", "bold") if enabled else ("✗", "strike dim")
-    state = "" if enabled else f" {t('tools.off')}"
-    return Content.assemble(
-        (f"{sign} ", "bold"), (visible(name), style), (state, "bold"), ("\n  " + visible(text), "$text-muted")
-    )

@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tui.safe_text import visible
+from tui.screen_reader import Spoken, is_spoken
 
 _LABEL = 14
 """Cells that a label has."""
@@ -25,7 +26,7 @@ SETTLE_PAUSE = 0.5
 """Seconds after the last step until a temperature is chosen, so that a run of steps is one choice."""
 
 
-class Setting(Static, can_focus=True):
+class Setting(Spoken, Static, can_focus=True):
     """A value and what decided it, the place in its file below; enter or a click asks for another, delete inherits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -88,6 +89,10 @@ class Setting(Static, can_focus=True):
         """The value as it is drawn."""
         return self._value_shown
 
+    def spoken(self) -> str:
+        """The label, the value and what decided it."""
+        return f"{self._label}: {self.value_text()}. {self._words}"
+
     def _padded_label(self) -> str:
         return self._label + " " * max(1, _LABEL - cell_len(self._label))
 
@@ -138,7 +143,7 @@ class Temperature(Setting):
 
     def value_text(self) -> str:
         value = f"{self._typed}_" if self._typed and self._timer is None else self._typed or self._value_shown
-        return f"◂ {value} ▸"
+        return value if is_spoken(self) else f"◂ {value} ▸"
 
     def take(self) -> str:
         """What was typed or stepped to and is not chosen yet; it is no longer pending then."""

@@ -110,3 +110,17 @@ async def test_the_prompt_is_read_line_by_line_and_turned_by_pages(editor: Open)
         assert len(set(tops)) == 3, "it scrolls by pages"
         await ed.press("k", "k")
         assert view.scroll_offset.y + view.caret.y == len(tops) - 2
+
+
+async def test_a_setting_and_a_tool_are_said(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.press("M")
+        await says(ed, "Provider: rehearsal")
+        await ed.press("down", "down")
+        await says(ed, "Temperature: not set")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await ed.press("t")
+        await says(ed, "1 of 6: readFragments, on.")
+        await ed.press("space")
+        await says(ed, "readFragments, off.")
