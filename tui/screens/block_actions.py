@@ -164,7 +164,6 @@ class BlockActions(DeskPart):
             return
         block = custom_at(session.document.config, row.key) if row.custom else None
         if block is None:
-            self.say(t("block.keeps", name=row.name), warning=True)
             return
 
         def done(values: PropertiesDialog.Values | None) -> None:

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screens.properties import read_order
 from tui.widgets.line_input import LineInput
@@ -44,7 +44,7 @@ class PinDialog(ModalScreen["PinDialog.Answer | None"]):
         order = str(int(row.order) if row.order == row.order // 1 else row.order)
         said = [t("order.pin-built-in", role=row.role)]
         if row.state == "absent":
-            said.append(t("order.pin-absent", note=row.note))
+            said.append(t("order.pin-absent", note=of_engine(row.note)))
         said.append(t("order.pin-pinned", order=order) if row.pinned else t("order.pin-now", order=order))
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(row.name))

@@ -185,7 +185,7 @@ def render_section(role: Role, tokens: int, width: int, palette: Palette) -> Str
     """The line above the blocks of a role: its name and the tokens of all of them, on `width` cells."""
     columns = _columns(width)
     behind = columns.bar + columns.pad
-    number = short_count(tokens).rjust(columns.tokens) if columns.tokens else ""
+    number = (short_count(tokens) if tokens else "–").rjust(columns.tokens) if columns.tokens else ""
     title = fit(f" {t(f'list.section.{role}')}", width - len(number) - behind)
     return Strip([Segment(f"{title}{number}{' ' * behind}", palette.base + palette.section)], width)
 

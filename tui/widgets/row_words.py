@@ -29,6 +29,8 @@ def row_words(row: Row) -> str:
         parts.append(visible(row.note))
     if row.mode is not None:
         parts.append(t(f"reader.mode.{row.mode}"))
+    if row.pinned:
+        parts.append(t("reader.pinned"))
     if row.custom:
         parts.append(t(f"reader.type.{row.type}"))
     parts.append(t(f"reader.role.{row.role}"))

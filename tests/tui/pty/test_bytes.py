@@ -32,11 +32,14 @@ APP = """
                         name=f"Block {i:05d} the quick brown fox", content=text,
                         mode=[None, "append", "override"][i % 3])
     class Demo(ThemedApp[None], SafeTextApp[None], DiffDisplayApp[None]):
-        BINDINGS = [Binding("J", "shift(1)"), Binding("K", "shift(-1)")]
+        BINDINGS = [Binding("J", "shift(1)"), Binding("K", "shift(-1)"), Binding("v", "mark")]
         def compose(self):
             yield BlockList([row(i) for i in range(count)])
             yield Static("READY")
         def on_mount(self): self.query_one(BlockList).focus()
+        def action_mark(self):
+            list_ = self.query_one(BlockList)
+            list_.toggle_mark(list_.key)
         def action_shift(self, delta):
             target = self.query_one(BlockList).move_target(delta)
             if target:
@@ -88,6 +91,12 @@ def test_block_move(app: PtyApp) -> None:
     sizes = [app.press(key).size for key in (b"J", b"J", b"K", b"J")]
     assert "Block 00001" in cursor_line(app.screen())
     assert app.screen().index("Block 00003") < app.screen().index("Block 00001")
+    assert min(sizes) > 0 and max(sizes) <= 1000
+
+
+def test_marks(app: PtyApp) -> None:
+    sizes = [app.press(key).size for key in (b"v", DOWN, b"v", b"\x1b[1;2B", b"v")]
+    assert [line[1] for line in app.screen().split("\n")[1:5]] == ["*", "*", " ", " "]
     assert min(sizes) > 0 and max(sizes) <= 1000
 
 
