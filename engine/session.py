@@ -326,11 +326,13 @@ class Session:
         type: BlockType | None = None,
         order: Number | None = None,
     ) -> Change | None:
-        """Rename a custom block, or change its role, type or own order."""
+        """Rename a custom block, or change its role, type or own order, which takes the place of a pinned one."""
         row = self._custom(key)
         _check_order(order)
 
         def edit(config: BlockConfig) -> BlockConfig:
+            if order is not None:
+                config = edits.set_order_override(config, row.id, None)
             try:
                 return edits.set_custom(
                     config, row.key, name=None if name is None else _name(name), role=role, type=type, order=order

@@ -470,3 +470,15 @@ def test_what_is_left_over_is_listed_and_settled_in_steps_that_undo_takes_back(
         session.drop_leftovers(["tools"])
     with pytest.raises(NotFound):
         session.drop_leftovers(["cb-aaaa"])
+
+
+def test_an_order_of_its_own_takes_the_place_of_a_pinned_one(session: Session) -> None:
+    key = session.add("Mine", "user", "simple", "x")
+    session.pin_order(key, 5)
+    assert session.row(key).pinned and session.row(key).order == 5
+    session.change(key, name="Yours")
+    assert session.row(key).pinned, "only an order does"
+    session.change(key, order=450)
+    assert (session.row(key).pinned, session.row(key).order) == (False, 450)
+    session.undo()
+    assert session.row(key).order == 5
