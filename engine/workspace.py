@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,6 +45,7 @@ from engine.story import FileEdit as FileEdit
 from engine.story import Fragment as Fragment
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import MAIN as MAIN
+from engine.story.branches import content_root
 from engine.text import collapse_space
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no
 MATCH_SECONDS = 0.25
 """The time one pattern of an instruction set has to match one model's id."""
 UNPLANNED = "the prewriter does not run here yet: the passage is written from the whole context, without a brief"
+CONFIG_DEPTH = 5
+"""Parts of a config's place below the stories: story, `branches`, branch, `agent-blocks`, file."""
 SECTION_START = 120
 """Characters of a section that tell it from others."""
 RECORDED_EVERY = 1.0
@@ -125,6 +129,16 @@ class FragmentOrder:
     mode: str
     fragments: tuple[Fragment, ...]
     order: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftEdits:
+    """Unsaved edits of an agent on a branch that was deleted while no editor was open; `journal` holds them."""
+
+    story: str
+    branch: str
+    agent: str
+    journal: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +395,50 @@ class Workspace:
         file = self._rescued(session.story, session.branch, f"{definition.name}.json", disk.dump_json(bundle))
         session.document.let_go()
         return file
+
+    def left_edits(self) -> list[LeftEdits]:
+        """Edits that programs now gone have left of branches and stories that are gone, too. Waits."""
+        if not self._journalled:
+            return []
+        found = []
+        for document, journal in self.journal.left(lambda file: self._place_gone(file) is not None):
+            if (place := self._place_gone(document)) is not None:
+                found.append(LeftEdits(*place, journal))
+        return found
+
+    def _place_gone(self, document: Path) -> tuple[str, str, str] | None:
+        """Story, branch and agent of a config of this data folder whose branch is gone, by what it is journalled under;
+        else None.
+        """
+        stories, file = Path(os.path.realpath(self.data / "stories")), Path(os.path.realpath(document))
+        parts = file.relative_to(stories).parts if file.is_relative_to(stories) else ()
+        if len(parts) != CONFIG_DEPTH:
+            return None
+        story, _, branch, _, name = parts
+        gone = not content_root(stories / story, branch).is_dir()
+        return (story, branch, name.removesuffix(".json")) if gone else None
+
+    def rescue_left(self, left: LeftEdits) -> Path:
+        """Write a config with edits that were left to a file that can be imported, and forget them; returns the file.
+
+        Raises `StonehandError`; the edits stay where they are then.
+        """
+        try:
+            config = self.journal.read_left(left.journal)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StonehandError(f"can't be read: {reason}", file=left.journal) from None
+        if config is None:
+            raise InvalidFile("nothing can be made of these edits", file=left.journal, repair="drop them")
+        definition = agent(left.agent)
+        bundle = agent_bundle(definition.name, definition.display_name, config)
+        file = self._rescued(left.story, left.branch, f"{definition.name}.json", disk.dump_json(bundle))
+        self.journal.drop_left(left.journal)
+        return file
+
+    def drop_left(self, left: LeftEdits) -> None:
+        """Forget edits that were left of a branch that is gone."""
+        self.journal.drop_left(left.journal)
 
     def rescue_passage(self, run: Run) -> Path:
         """Write a passage that can't be kept to a text file, which is returned. Raises `StonehandError`."""

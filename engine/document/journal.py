@@ -238,7 +238,42 @@ class Journal:
             self._whole.add(file)
         return Recovered(config, head.base, head.saved == digest(saved))
 
+    def left(self, gone: Callable[[Path], bool]) -> list[tuple[Path, Path]]:
+        """Journals that dead processes left of documents whose place is `gone`, which nobody will open again: what each
+        document is journalled under, and its journal. Reads only.
+        """
+        found = []
+        for path in sorted(self._folder.glob("*.jsonl")):
+            owner = path.name.split(".")[1]
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                with path.open("rb") as stream:
+                    document = Path(json.loads(stream.readline())["file"])
+                if owner != self._owner and gone(document) and self._is_dead(owner):
+                    found.append((document, path))
+        return found
+
+    def read_left(self, path: Path) -> BlockConfig | None:
+        """Where the edits in a journal lead; None when nothing can be made of it. Raises OSError."""
+        found = _replay(path.read_bytes())
+        return None if found is None else found[1]
+
+    def drop_left(self, path: Path) -> None:
+        """Forget edits that were brought elsewhere, or are not wanted."""
+        _unlink(path)
+
     # -- whose is what
+
+    def _is_dead(self, owner: str) -> bool:
+        from filelock import FileLock, Timeout
+
+        lock = self._folder / f"{owner}.lock"
+        if not lock.exists():
+            return True
+        try:
+            with FileLock(lock, timeout=0, thread_local=False):
+                return True
+        except Timeout:
+            return False
 
     def _path(self, file: Path) -> Path:
         # One name for one document, however its folder was given.

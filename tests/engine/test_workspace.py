@@ -589,3 +589,71 @@ def test_a_story_that_is_gone_is_not_made_anew_by_a_save(data: Path, opened: Ope
     (data / "elsewhere").rename(story)
     workspace.save_now(session)
     assert overrides(config_file(story, WRITER)) == {"tools": {"enabled": False}}
+
+
+# -- edits whose branch is gone
+
+
+def left_behind(opened: Open, *branches: str) -> Workspace:
+    """A workspace of a program that ends with an unsaved edit on each of some branches."""
+    first = opened()
+    for branch in branches:
+        loaded(first, branch).toggle("story-info")
+    first.close()
+    return opened()
+
+
+def overrides_of_bundle(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_bytes())["config"]["overrides"])
+
+
+def test_edits_of_a_branch_that_was_deleted_meanwhile_are_found_and_written_to_a_file(data: Path, opened: Open) -> None:
+    make_story(data, branches=("main", "stormy"))
+    workspace = left_behind(opened, "main", "stormy")
+    assert workspace.left_edits() == [], "what has a place comes back there"
+    workspace.story(STORY).delete_branch("stormy")
+    (left,) = workspace.left_edits()
+    assert (left.story, left.branch, left.agent) == (STORY, "stormy", WRITER)
+    file = workspace.rescue_left(left)
+    assert workspace.exchange.plan_import(STORY, file.read_bytes(), file, WRITER).agents
+    assert overrides_of_bundle(file) == {"story-info": {"enabled": False}}
+    assert workspace.left_edits() == [] and not left.journal.exists()
+    assert loaded(workspace).document.recovered, "the others are not touched"
+
+
+def test_edits_without_a_place_stay_until_they_are_dropped(data: Path, opened: Open) -> None:
+    make_story(data, branches=("main", "stormy"))
+    workspace = left_behind(opened, "stormy")
+    workspace.story(STORY).delete_branch("stormy")
+    assert workspace.left_edits() == workspace.left_edits() != []
+    workspace.drop_left(workspace.left_edits()[0])
+    assert workspace.left_edits() == []
+
+
+def test_edits_of_a_program_that_runs_are_its_own(data: Path, opened: Open) -> None:
+    make_story(data, branches=("main", "stormy"))
+    running = opened()
+    loaded(running, "stormy").toggle("story-info")
+    running.flush()
+    workspace = opened()
+    workspace.story(STORY).delete_branch("stormy")
+    assert workspace.left_edits() == []
+    running.close()
+    assert len(workspace.left_edits()) == 1
+
+
+def test_a_story_of_the_old_layout_is_not_gone(data: Path, opened: Open) -> None:
+    make_story(data, legacy=True)
+    assert left_behind(opened, "main").left_edits() == []
+
+
+def test_left_edits_that_nothing_can_be_made_of_are_kept(data: Path, opened: Open) -> None:
+    make_story(data, branches=("main", "stormy"))
+    workspace = left_behind(opened, "stormy")
+    workspace.story(STORY).delete_branch("stormy")
+    (left,) = workspace.left_edits()
+    left.journal.write_bytes(left.journal.read_bytes().partition(b"\n")[0] + b"\n")
+    with pytest.raises(InvalidFile):
+        workspace.rescue_left(left)
+    (left.journal.parent / "zz.broken.jsonl").write_bytes(b"[]")
+    assert workspace.left_edits() == [left]

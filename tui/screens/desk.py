@@ -120,6 +120,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             workspace.listen(self._on_engine_change)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
+            self.begin(self.offer_left_edits, "left edits")
         finally:
             collector.release()
 

@@ -161,3 +161,31 @@ class StoryActions(DeskPart):
             return None
         self.session = None
         return story, folder.branches().active
+
+    # -- edits of a branch that was deleted while no editor was open
+
+    async def offer_left_edits(self) -> None:
+        """Ask what becomes of unsaved edits that have no place to go to any more; until then they stay."""
+        from tui.screens.choice import ChoiceDialog
+
+        for left in await self.wait(self.workspace.left_edits):
+            choices = [
+                ("w", t("branches.left-write")),
+                ("d", t("branches.left-drop")),
+                ("escape", t("branches.left-later")),
+            ]
+            dialog = ChoiceDialog(
+                t("branches.left-title", branch=left.branch, story=left.story),
+                t("branches.left-text", agent=left.agent),
+                choices,
+            )
+            key = await self.app.push_screen_wait(dialog)
+            try:
+                if key == "w":
+                    file = await self.wait(partial(self.workspace.rescue_left, left))
+                    text = t("branches.rescued", agent=left.agent, file=file)
+                    self.stonehand.notify(text, timeout=TOLD_SECONDS, markup=False)
+                elif key == "d":
+                    await self.wait(partial(self.workspace.drop_left, left))
+            except StonehandError as error:
+                self.report(error)

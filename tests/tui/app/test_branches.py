@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from engine.document import SaveState
+from engine.story import StoryFolder
+from engine.workspace import Workspace
 from tests.stories import config_file, make_story
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.branch_name import BranchNameDialog
+from tui.screens.choice import ChoiceDialog
 from tui.screens.report import ReportDialog
 from tui.screens.story import StoryScreen
 from tui.screens.target import TargetDialog
@@ -220,3 +223,25 @@ async def test_a_broken_index_is_told_with_its_line_and_the_dialog_stays_usable(
         assert file.read_bytes() == before and folder(data, "stormy").is_dir()
         await ed.press("enter")
         await opened(ed, "stormy")
+
+
+@pytest.mark.parametrize("key", ["w", "d", "escape"])
+async def test_unsaved_edits_of_a_branch_deleted_meanwhile_are_offered_at_start(
+    editor: Open, data: Path, workspaces: Any, key: str
+) -> None:
+    first: Workspace = workspaces(data)
+    session = first.session(STORY, "generation.writer", "stormy")
+    session.install(session.load())
+    session.toggle("story-info")
+    first.close()
+    StoryFolder(data / "stories" / STORY).delete_branch("stormy")
+    async with editor() as ed:
+        await on(ed, ChoiceDialog)
+        assert ed.shows("The branch stormy of the-quay is gone")
+        await ed.press(key)
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        if key == "w":
+            await ed.until(lambda: any("can be imported" in toast for toast in ed.toasts))
+            (file,) = (ed.workspace.state / "rescued").iterdir()
+            assert json.loads(file.read_bytes())["config"]["overrides"]["story-info"] == {"enabled": False}
+        await ed.until(lambda: len(ed.workspace.left_edits()) == (1 if key == "escape" else 0))
