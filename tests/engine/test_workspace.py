@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -657,3 +659,76 @@ def test_left_edits_that_nothing_can_be_made_of_are_kept(data: Path, opened: Ope
         workspace.rescue_left(left)
     (left.journal.parent / "zz.broken.jsonl").write_bytes(b"[]")
     assert workspace.left_edits() == [left]
+
+
+# -- the watch
+
+
+def test_a_story_that_goes_away_and_comes_back_is_followed_again(
+    story: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.05)
+    workspace = opened(watch=True)
+    seen: list[frozenset[Path]] = []
+    workspace.listen(lambda _, paths: seen.append(paths))
+    until(lambda: workspace.story(STORY)._watched, 30)
+    copy = story.with_name("elsewhere")
+    shutil.copytree(story, copy)
+    shutil.rmtree(story)
+    until(lambda: not workspace.story(STORY)._watched)
+    with pytest.raises(NotFound):
+        workspace.prompt(STORY)
+    copy.rename(story)  # another folder under the same name
+    until(lambda: workspace.story(STORY)._watched)
+    assert workspace.prompt(STORY).messages
+    seen.clear()
+    section = story / "branches/main/fragments/kn-mirafa.json"
+    section.write_text(section.read_text("utf-8").replace("Nine berths", "Ten berths"), "utf-8")
+    until(lambda: any(section in paths for paths in seen))
+    assert workspace.story(STORY).snapshot().fragments["kn-mirafa"].content.startswith("Ten berths")
+
+
+def test_without_a_watch_changes_are_looked_for(story: Path, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    import watchfiles
+
+    real = watchfiles.awatch
+
+    def refused(*folders: Any, **how: Any) -> Any:
+        if not how["force_polling"]:
+            raise OSError(28, "No space left on device")  # what Linux says when there are too many watches
+        return real(*folders, **how)
+
+    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.1)
+    monkeypatch.setattr(watchfiles, "awatch", refused)
+    workspace = opened(watch=True)
+    seen: list[frozenset[Path]] = []
+    lost: list[tuple[str, str]] = []
+    workspace.listen(lambda _, paths: seen.append(paths))
+    workspace.listen_for_loss(lambda *told: lost.append(told))
+    workspace.story(STORY)
+    until(lambda: lost)
+    until(lambda: frozenset() in seen)  # the first look
+    time.sleep(1.1)  # times are compared by the second
+    section = story / "branches/main/fragments/kn-mirafa.json"
+    section.write_text(section.read_text("utf-8").replace("Nine berths", "Eleven berths"), "utf-8")
+    until(lambda: any(section in paths for paths in seen))
+    assert lost == [(STORY, "No space left on device")] and not workspace.story(STORY)._watched
+    assert workspace.story(STORY).snapshot().fragments["kn-mirafa"].content.startswith("Eleven berths")
+
+
+def test_a_listener_that_fails_does_not_end_the_watch(story: Path, opened: Open) -> None:
+    workspace = opened(watch=True)
+    seen: list[str] = []
+    lost: list[str] = []
+
+    def fails(_: str, paths: frozenset[Path]) -> None:
+        raise ZeroDivisionError("a fault in the program")
+
+    workspace.listen(fails)
+    workspace.listen(lambda _, paths: seen.extend(path.stem for path in paths))
+    workspace.listen_for_loss(lambda _, reason: lost.append(reason))
+    until(lambda: workspace.story(STORY)._watched, 30)
+    for name in ("first", "second"):
+        (story / "branches/main/fragments" / f"{name}.json").write_text("{}")
+        until(partial(seen.__contains__, name))
+    assert lost == [] and workspace.story(STORY)._watched

@@ -69,6 +69,12 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         story: str
         files: frozenset[Path]
 
+    @dataclass
+    class WatchLost(Message):
+        """Changes of the open story are no longer told of. Posted from the engine's thread."""
+
+        reason: str
+
     def __init__(self, *, preview_pause: float = PREVIEW_PAUSE) -> None:
         """`preview_pause`: seconds without a key before a script is run for its author."""
         super().__init__()
@@ -108,6 +114,15 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         # On the engine's thread: posting is all that may be done there, and it never waits.
         self.post_message(self.StoryChanged(story, files))
 
+    def _on_watch_lost(self, story: str, reason: str) -> None:
+        self.post_message(self.WatchLost(reason))
+
+    @on(WatchLost)
+    def _watch_lost(self, message: WatchLost) -> None:
+        self.stonehand.notify(
+            t("robust.watch-lost", reason=message.reason), severity="warning", timeout=15, markup=False
+        )
+
     # -- opening
 
     def open_first(self) -> None:
@@ -118,6 +133,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         try:
             workspace = await self.stonehand.open_workspace()
             workspace.listen(self._on_engine_change)
+            workspace.listen_for_loss(self._on_watch_lost)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
             self.begin(self.offer_left_edits, "left edits")
