@@ -382,9 +382,10 @@ class Workspace:
             raise failure
 
     def is_gone(self, session: Session) -> bool:
-        """Whether the branch of a session was deleted, so that nothing can be saved there."""
+        """Whether the branch of a session was deleted, or its story, so that nothing can be saved there."""
         try:
-            return session.branch not in self.story(session.story).branches().ids
+            folder = self.story(session.story)
+            return session.branch not in folder.branches().ids or not folder.content_root(session.branch).is_dir()
         except StonehandError:
             return False  # another trouble, which is told where it stands in the way
 
@@ -1100,9 +1101,9 @@ class Workspace:
             try:
                 if folder.path.is_dir():
                     await self._watch_folder(folder, looking=looking, again=again)
-                # It is gone, or another one: the watch is on the folder that was, and says nothing of this one.
-                folder.invalidate()
-                self._tell(folder, frozenset((folder.path,)))
+                    # It is gone, or another one: the watch is on the folder that was, and says nothing of this one.
+                    folder.invalidate()
+                    self._tell(folder, frozenset((folder.path,)))
             except Exception as error:  # whatever it is, outside changes must not pass unseen
                 if not looking:
                     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

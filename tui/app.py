@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from textual.app import App, SystemCommand
 from textual.command import CommandPalette
 from textual.screen import Screen
+from textual.worker import Worker, WorkerState
 
 from engine.errors import StonehandError
 from tui import language
@@ -279,6 +280,11 @@ class StonehandApp(
         else:
             places: tuple[Place, ...] = getattr(self.screen, "places", ("app",))
             self.push_screen(HelpScreen(places, self.keys, tuple(map(str, self.problems))))
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Report what failed in the app's own workers, as the screens do for theirs."""
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.report(event.worker.error)
 
     def _fatal_error(self) -> None:
         # Textual would fill the terminal with a traceback; `run_editor` has the command line tell of it in one line.

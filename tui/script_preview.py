@@ -74,7 +74,11 @@ class ScriptPreview:
             self._job = None
 
     def _begin(self, session: Session, key: str, body: str, base: Base) -> None:
-        job = self._job = self._screen.workspace.preview(base, body)
+        try:
+            job = self._job = self._screen.workspace.preview(base, body)
+        except Exception as error:  # whatever it is: the script can still be written
+            self._screen.report(error)
+            return
         self._screen.run_worker(self._await(session, key, job), group="preview", exit_on_error=False)
 
     async def _await(self, session: Session, key: str, job: PreviewJob) -> None:

@@ -306,7 +306,10 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         if document is None or text:
             pass
         elif self._gone and self.session is not None:
+            story = self.workspace.story(self.session.story).path
             text = f"! {t('desk.branch-gone', branch=self.session.branch)}"
+            if not story.is_dir():
+                text = f"! {t('robust.story-gone', folder=story.relative_to(self.workspace.data))}"
             help = "" if document.state is SaveState.SAVED else t("desk.branch-gone-edits")
         elif document.state is SaveState.INVALID and document.fault is not None:
             fault = document.fault
