@@ -25,6 +25,9 @@ ROWS = 6
 WIDTH = 60
 """The most cells the list takes."""
 
+_LEAST_DETAIL = 12
+"""Cells that are kept for what stands beside a candidate."""
+
 Completer = Callable[[str, Callable[[], str]], Completion | None]
 """From the line up to the cursor, and the whole text when asked for, what can be put in."""
 
@@ -82,8 +85,9 @@ class CompletingTextArea(ExactTextArea):
         wanted = min(ROWS, len(popup.completion.candidates))
         below, above = height - cursor_y - 1, cursor_y
         rows = min(wanted, max(below, above))
-        shown = [cell_len(item.label) + cell_len(item.detail) + 4 for item in popup.completion.candidates]
-        cells = min(WIDTH, width, max(shown))
+        offered = popup.completion.candidates
+        shown = max(cell_len(item.label) for item in offered) + max(cell_len(item.detail) for item in offered) + 4
+        cells = min(WIDTH, width, shown)
         top = cursor_y + 1 if below >= wanted or below >= above else cursor_y - rows
         return Region(max(0, min(x - 1, width - cells)), top, cells, max(0, rows))
 
@@ -224,8 +228,10 @@ class CompletingTextArea(ExactTextArea):
         label, detail = visible(candidate.label), visible(candidate.detail)
         mark = "›" if chosen else " "
         room = width - 2
-        label = fit(label, min(room, max(room - cell_len(detail) - 1, room // 2, 1))).rstrip()
-        rest = room - cell_len(label) - 1
-        segments = [Segment(f"{mark}{label} ", style)]
+        labels = max(cell_len(visible(item.label)) for item in popup.completion.candidates)
+        details = max(cell_len(visible(item.detail)) for item in popup.completion.candidates)
+        cells = max(1, min(labels, room - 1 - min(details, _LEAST_DETAIL)))
+        rest = room - cells - 1
+        segments = [Segment(f"{mark}{fit(label, min(cells, room))} ", style)]
         segments.append(Segment(fit(detail, rest) if rest > 0 else "", detail_style))
         return Strip(segments).adjust_cell_length(width, style)

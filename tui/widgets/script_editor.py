@@ -165,6 +165,11 @@ class ScriptEditor(TextEditor):
         """Why the script is not highlighted, for the user, or None when it is."""
         return self._highlighting
 
+    @property
+    def warning(self) -> str:
+        """As `TextEditor.warning`; also why there are no colours."""
+        return super().warning or self._highlighting or ""
+
     def _language_for(self, text: str) -> str | None:
         self._highlighting = None
         if len(text) > MAX_HIGHLIGHTED:

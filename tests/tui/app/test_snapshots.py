@@ -82,6 +82,32 @@ async def test_block_list(editor: Open, snapshots: Snapshots) -> None:
         await snapshots.check(ed, "desk/agents")
 
 
+async def test_writing(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("ctrl+f")
+        await ed.type("s")
+        await ed.until(lambda: ed.shows("1 of 3"))
+        await ed.press("tab")
+        await ed.type("sh")
+        await snapshots.check(ed, "writing/find-and-replace")
+        await ed.press("escape", "ctrl+end")
+        await ed.until(lambda: ed.text.completer is not None)
+        await ed.press("space", "less_than_sign", "at")
+        await ed.until(lambda: ed.text.completion is not None)
+        await ed.saved()
+        await snapshots.check(ed, "writing/references")
+        await ed.press("escape", "escape")
+        await ed.goto("cb-counta")
+        await ed.press("e", "ctrl+end", "enter")
+        await ed.type("ctx")
+        await ed.press("full_stop", "s")
+        await ed.until(lambda: ed.text.completion is not None)
+        await ed.saved()
+        await ed.until(lambda: ed.shows("preview: no text") or ed.shows("preview ·"))
+        await snapshots.check(ed, "writing/members")
+
+
 async def test_inspector(editor: Open, snapshots: Snapshots) -> None:
     async with editor() as ed:
         await ed.press("e")
