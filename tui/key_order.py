@@ -4,7 +4,7 @@ Textual gives a key to the focused widget, which types a letter at once; a key t
 to the app, through one message queue after another. Letters that arrive in one piece with it, as they do behind a slow
 link, overtake it: `abc`, backspace, `d` loses the `d`, and letters behind the `e` for "edit" are taken for commands.
 `OrderedKeysApp` hands out a key when the one before has had its effect. A marker sent behind the key tells: it climbs
-the same way.
+the same way, twice: what an action tells, as a field that enter is pressed in, sets out when the key has arrived.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from textual import events
 from textual.app import App, ReturnType
 from textual.message import Message
+from textual.message_pump import MessagePump
 
 PATIENCE = 0.5
 """Seconds after which the next key is handed out in any case, as when the widget that had the key is gone."""
@@ -30,6 +31,8 @@ class OrderedKeysApp(App[ReturnType]):
     _under_way: KeyDone | None = None
     _patience: asyncio.TimerHandle | None = None
     _next_up: events.Event | None = None
+    _receiver: MessagePump | None = None
+    _second = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -53,19 +56,32 @@ class OrderedKeysApp(App[ReturnType]):
         try:
             await super().on_event(event)
         finally:
-            self._patience = asyncio.get_running_loop().call_later(PATIENCE, self._key_done, marker)
             # A key that was not passed on has had its effect; what that has put off comes before the next key too.
-            if not (receiver if event.is_forwarded else self).post_message(marker):
-                self._key_done(marker)
+            self._follow(marker, receiver if event.is_forwarded else self)
+
+    def _follow(self, marker: KeyDone, receiver: MessagePump) -> None:
+        self._receiver = receiver
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = asyncio.get_running_loop().call_later(PATIENCE, self._key_done, marker)
+        if not receiver.post_message(marker):
+            self._key_done(marker)
 
     def on_ordered_keys_app_key_done(self, message: KeyDone) -> None:
         message.stop()
-        self._key_done(message)
+        receiver, self._receiver = self._receiver, None
+        if message is self._under_way and receiver is not None and receiver is not self and not self._second:
+            self._second = True
+            marker = self._under_way = self.KeyDone()
+            self._follow(marker, receiver)
+        else:
+            self._key_done(message)
 
     def _key_done(self, marker: KeyDone) -> None:
         if marker is not self._under_way:
             return
-        self._under_way = None
+        self._under_way = self._receiver = None
+        self._second = False
         if self._patience is not None:
             self._patience.cancel()
         if self._waiting:

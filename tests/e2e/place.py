@@ -146,7 +146,7 @@ def listed(screen: str) -> int:
 def go_to(app: PtyApp, name: str) -> None:
     """Put the cursor of the list on a block, by the filter, and clear the filter again."""
     app.write(b"/")
-    app.wait_for("enter keeps the filter")
+    app.wait_for("enter keeps")
     app.write(name.encode() + ENTER)
     app.wait_for(lambda screen: name in under_cursor(screen) and listed(screen) < 5)
     app.write(ESCAPE)

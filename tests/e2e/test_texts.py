@@ -24,9 +24,11 @@ def cell(app: PtyApp, char: str, right: int = 0) -> tuple[int, int] | None:
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 def test_the_terminals_cursor_is_where_the_text_is(place: Place, size: tuple[int, int]) -> None:
-    with place.open(columns=size[0], rows=size[1]) as app:
+    with place.start(columns=size[0], rows=size[1]) as app:
+        app.wait_for("author-input", 40)
+        app.drain(0.3)
         app.write(b"/")
-        app.wait_for("enter keeps the filter")
+        app.wait_for("=text")
         app.write(b"House style\r")
         app.wait_for(lambda screen: "House style" in screen and "space on/off" in screen)
         app.write(b"e")
@@ -65,7 +67,7 @@ def test_the_terminals_cursor_is_where_the_text_is(place: Place, size: tuple[int
 def test_the_cursor_of_a_field(place: Place) -> None:
     with place.open() as app:
         app.write(b"/")
-        app.wait_for("enter keeps the filter")
+        app.wait_for("enter keeps")
         app.write("漢字é")
         cursor_is(app, lambda: cell(app, "é", 1) if cell(app, "漢", 4) == cell(app, "é") else None)
         app.write(ctrl("q"))

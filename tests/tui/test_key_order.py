@@ -32,6 +32,9 @@ class Demo(App[None]):
     def action_edit(self) -> None:
         self.query_one("#text").focus()
 
+    def on_input_submitted(self) -> None:
+        self.query_one("#text").focus()
+
     def action_destroy(self) -> None:
         self.destroyed += 1
 
@@ -62,6 +65,16 @@ async def text_after_burst(app: Demo) -> str:
 
 async def test_editing_keys_among_letters() -> None:
     assert await text_after_burst(OrderedDemo()) == "YaXde"
+
+
+async def test_what_enter_tells_comes_before_the_next_key() -> None:
+    app = OrderedDemo()
+    async with app.run_test() as pilot:
+        app.query_one("#field").focus()
+        await pilot.pause()
+        send(app, "a", "enter", "b", "c")
+        await settled(pilot)
+        assert (app.query_one(Input).value, app.query_one(TextArea).text) == ("a", "bc")
 
 
 async def test_textual_alone_needs_this() -> None:

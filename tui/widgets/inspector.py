@@ -203,9 +203,11 @@ class Inspector(Vertical):
         self._describe(row, text)
         if before is None or not same or (before.type, before.mode) != (row.type, row.mode):
             self._arrange()
-        if row.default != self._shown_default or not same:
-            self._shown_default = row.default
-            self.parts.default.show(row.default or "")
+        # Of a custom block the default is its own text, and laying a long one out where it is not seen takes a while.
+        default = None if row.custom else row.default
+        if default != self._shown_default or not same:
+            self._shown_default = default
+            self.parts.default.show(default or "")
         self._load(row, text)
 
     def show_result(self, result: ScriptResult | None, *, running: bool = False) -> None:
