@@ -63,6 +63,7 @@ class AgentList(Spoken, ScrollView, can_focus=True, inherit_bindings=False):
         & > .agent-list--group { color: $text-muted; text-style: bold; }
         & > .agent-list--open { color: $text-primary; text-style: bold; }
         & > .agent-list--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        &:nocolor > .agent-list--cursor { text-style: reverse; }
         & > .agent-list--mark { color: $text-warning; }
     }
     """

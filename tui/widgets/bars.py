@@ -148,7 +148,8 @@ class KeyBar(Widget):
         width = self.size.width
         if self._message:
             style = "bold $text-warning" if self._warning else "$text-success"
-            text = fit(f" {self._message}", max(0, width - len(_MORE)))
+            sign = "! " if self._warning else ""
+            text = fit(f" {sign}{self._message}", max(0, width - len(_MORE)))
             return Content.assemble((text, style), (_MORE[:width], "bold $text-primary"))
         parts: list[tuple[str, str]] = []
         at = 0

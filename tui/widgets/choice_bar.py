@@ -35,6 +35,7 @@ class ChoiceBar(Spoken, Widget, can_focus=True):
     DEFAULT_CSS = """
     ChoiceBar { height: 1; }
     ChoiceBar:focus { background: $boost; }
+    ChoiceBar:focus:ansi { text-style: underline; }
     """
 
     value: reactive[str] = reactive("")

@@ -59,7 +59,7 @@ async def test_the_list_is_said_and_the_cursor_stands_on_its_row(editor: Open) -
         await ed.press("space", "m")
         await says(ed, "carrying House style")
         await ed.press("escape", "slash")
-        await says(ed, "field: part of a name")
+        await says(ed, "field: name")
         await ed.type("zzz")
         await ed.press("enter")
         await says(ed, "nothing matches")
