@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 
 import pytest
 
+import tui
 from tests.tui.conftest import Open
 
 if sys.platform == "win32":
@@ -24,7 +26,12 @@ SIZES = ((120, 40), (80, 24), (40, 12), (200, 60), (95, 20), (11, 3))
 
 
 class TwoTerminalsEditor(WithTwoTerminals[int], StonehandApp):
-    """The editor before two terminals."""
+    """The editor before two terminals; it does not end."""
+
+    CSS_PATH = Path(tui.__file__).parent / "styles" / "app.tcss"
+
+    async def action_quit(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize("seed", range(2))
