@@ -64,10 +64,11 @@ APP = """
 
 @pytest.fixture(params=["diff", "plain"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> PtyApp:
+    kind, _, count = request.param.partition(" ")
     script = tmp_path / "demo.py"
     script.write_text(textwrap.dedent(APP))
-    env = {"DIFF": "1" if request.param == "diff" else "0", "TEXTUAL_ANIMATIONS": "none"}
-    app = PtyApp([sys.executable, str(script), "1000"], env=env)
+    env = {"DIFF": "1" if kind == "diff" else "0", "TEXTUAL_ANIMATIONS": "none"}
+    app = PtyApp([sys.executable, str(script), count or "1000"], env=env)
     request.addfinalizer(app.close)
     app.wait_for("READY")
     app.wait_for("Block 00030")
@@ -80,12 +81,14 @@ def cursor_line(screen: str) -> str:
     return line
 
 
+@pytest.mark.parametrize("app", ["diff", "plain", "diff 10000"], indirect=True)
 def test_cursor_step(app: PtyApp) -> None:
     sizes = [app.press(key).size for key in (DOWN, DOWN, DOWN, UP, DOWN)]
     assert "Block 00003" in cursor_line(app.screen())
     assert min(sizes) > 0 and max(sizes) <= 1000
 
 
+@pytest.mark.parametrize("app", ["diff", "plain", "diff 10000"], indirect=True)
 def test_block_move(app: PtyApp) -> None:
     app.press(DOWN)
     sizes = [app.press(key).size for key in (b"J", b"J", b"K", b"J")]
