@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from rich.style import Style
 from textual.widgets import Button, Input, OptionList, TextArea
@@ -43,7 +45,7 @@ async def test_what_has_the_focus_can_be_seen(editor: Open) -> None:
             for widget in screen.focus_chain:
                 if isinstance(widget, MARKED):
                     screen.set_focus(widget)
-                    await ed.pilot.pause()
+                    await asyncio.sleep(0.05)
                     looks.setdefault(look(ed), []).append(widget)
             faults += [(name, widgets) for widgets in looks.values() if len(widgets) > 1]
             screen.set_focus(focused)
