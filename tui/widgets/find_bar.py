@@ -52,7 +52,7 @@ class FindBar(Vertical):
         Binding("enter,down", "step(1)", "Next match", show=False, priority=True),
         Binding("up", "step(-1)", "Previous match", show=False, priority=True),
         Binding("tab,shift+tab", "other_field", "What to put there", show=False, priority=True),
-        Binding("f9", "replace_all", "Replace all", show=False, priority=True),
+        Binding("f8", "replace_all", "Replace all", show=False, priority=True),
         Binding("escape", "close", "Close", show=False, priority=True),
     ]
     """
@@ -61,7 +61,7 @@ class FindBar(Vertical):
     | enter, down | The next match; of the second line, enter replaces the match. |
     | up | The match before. |
     | tab | To the line with what to put there, and back. |
-    | f9 | Replace all matches, as one step. |
+    | f8 | Replace all matches, as one step. |
     | escape | Close, and leave the cursor at the match. |
     """
 

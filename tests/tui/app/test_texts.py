@@ -83,7 +83,7 @@ async def test_find_and_replace(editor: Open, size: tuple[int, int]) -> None:
         await ed.until(lambda: ed.shows("1 of 3"))
         await ed.press("down", "escape")
         assert ed.focus == "text" and ed.text.cursor_location == (0, 6)
-        await ed.press("ctrl+f", "s", "tab", "z", "f9", "escape", "escape")
+        await ed.press("ctrl+f", "s", "tab", "z", "f8", "escape", "escape")
         await ed.saved()
         assert ed.custom("House style")["content"] == "zhort zentencez."
         await ed.press("u", "ctrl+s")
