@@ -98,7 +98,7 @@ class PreviewDialog(ModalScreen["PreviewInputs | None"]):
         found = await self._targets(self._inputs.branch)
         self._names = {fragment.id: fragment.name for fragment in found}
         chosen = await self.app.push_screen_wait(
-            TargetDialog([(fragment.id, fragment.type, fragment.name) for fragment in found])
+            SubjectDialog([(fragment.id, fragment.type, fragment.name) for fragment in found])
         )
         if chosen is not None:
             self._inputs = replace(self._inputs, target=chosen or None)
@@ -133,7 +133,7 @@ class PreviewDialog(ModalScreen["PreviewInputs | None"]):
         self.dismiss(None)
 
 
-class TargetDialog(ModalScreen[str | None]):
+class SubjectDialog(ModalScreen[str | None]):
     """Asks for one of some fragments, (id, type, name); the empty id for none of them, None when it is left."""
 
     places: tuple[Place, ...] = ("app",)

@@ -11,7 +11,7 @@ from tests.tui.editor import Editor
 from tui.screens.compare import CompareScreen
 from tui.screens.desk import DeskScreen
 from tui.screens.pick import PickDialog
-from tui.screens.preview import PreviewDialog, TargetDialog
+from tui.screens.preview import PreviewDialog, SubjectDialog
 from tui.screens.prompt import PromptScreen
 from tui.widgets.prompt_view import PromptView
 
@@ -70,7 +70,7 @@ async def test_a_fragment(editor: Open, data: Path) -> None:
         assert "character" not in [block.id for block in view.blocks]
         await asked(ed)
         await ed.pilot.click("#target")
-        await ed.until(lambda: isinstance(ed.app.screen, TargetDialog))
+        await ed.until(lambda: isinstance(ed.app.screen, SubjectDialog))
         await ed.type("ines")
         await ed.press("enter", "enter")
         await ed.until(lambda: isinstance(ed.app.screen, PreviewDialog) and ed.shows("About: ch-bafego Ines"))
@@ -84,7 +84,7 @@ async def test_a_fragment(editor: Open, data: Path) -> None:
         await ed.press("w")
         await asked(ed)
         await ed.pilot.click("#target")
-        await ed.until(lambda: isinstance(ed.app.screen, TargetDialog))
+        await ed.until(lambda: isinstance(ed.app.screen, SubjectDialog))
         await ed.pilot.click("#none")
         await ed.until(lambda: ed.shows("About no fragment"))
         await ed.press("ctrl+s")

@@ -19,6 +19,7 @@ from tests.tui.editor import Editor
 from tui.screens.branch_name import BranchNameDialog
 from tui.screens.conflict import ConflictScreen
 from tui.screens.passage import PassageScreen
+from tui.screens.preview import PreviewDialog, SubjectDialog
 from tui.screens.prompt import PromptScreen
 from tui.screens.report import ReportDialog
 from tui.screens.story import StoryScreen
@@ -103,6 +104,16 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt")
     note()
+    await ed.press("w", "j", "w", "i")
+    await ed.until(lambda: isinstance(ed.app.screen, PreviewDialog), "the inputs of a preview")
+    note()
+    await ed.press("ctrl+s")
+    await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt again")
+    ed.app.push_screen(SubjectDialog(()))  # the writer's prompt is about no fragment
+    await ed.until(lambda: isinstance(ed.app.screen, SubjectDialog))
+    note()
+    await ed.press("escape")
+    await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt again")
     await ed.press("J", "K", "Y", "y", "slash", *"the", "enter", "n", "N", "b")
     note()
     while ed.app.screen is not ed.desk:
