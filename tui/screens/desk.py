@@ -323,7 +323,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
                 what = "invalid"
             text = f"! {t(f'desk.conflict.{what}', name=document.file.name)}"
             help = t("desk.conflict-more")
-        elif self.workspace.journal.failure:
+        elif self.workspace.journal.failure and document.state is not SaveState.SAVED:
             text = f"! {self.workspace.journal.failure}"
         if banner.display != bool(text) or text:
             banner.update(Content(f"{visible(text)}\n{help}".rstrip()))
