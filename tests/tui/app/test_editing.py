@@ -350,7 +350,8 @@ async def test_properties_refuse_what_is_no_number(editor: Open) -> None:
         await ed.press("escape")
         await ed.goto("story-info")
         await ed.press("r")
-        assert "built-in" in ed.said
+        assert ed.shows("A built-in block"), "which has only its order pinned"
+        await ed.press("escape")
         assert ed.session.document.undo_label is None
 
 
