@@ -23,9 +23,12 @@ from tests.tui.editor import Editor
 from tests.tui.snapshots import Snapshots
 from tui import language
 from tui.keymap import Keymap
+from tui.screens.branch_name import BranchNameDialog
 from tui.screens.budget import BudgetDialog
+from tui.screens.bundle_file import BundleFileDialog
 from tui.screens.choice import ChoiceDialog
 from tui.screens.compare import CompareScreen
+from tui.screens.conflict import ConflictScreen
 from tui.screens.help import HelpScreen
 from tui.screens.jump import JumpDialog
 from tui.screens.model import ModelDialog
@@ -34,7 +37,9 @@ from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.screens.preview import PreviewDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.report import ReportDialog
 from tui.screens.story import StoryScreen
+from tui.screens.target import TargetDialog
 from tui.screens.tools import ToolsDialog
 from tui.screens.why import WhyDialog
 from tui.widgets.prompt_view import PromptView
@@ -375,3 +380,50 @@ async def test_chinese(editor: Open, snapshots: Snapshots) -> None:
             await snapshots.check(ed, "chinese/passage", sizes)
     finally:
         language.use("en")
+
+
+async def test_whole_configs_and_branches(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        ed.desk._exchange_folder = Path("/srv/letters")
+        await ed.press("x")
+        await on(ed, BundleFileDialog)
+        await snapshots.check(ed, "exchange/export")
+        await ed.press("escape", "i")
+        await on(ed, BundleFileDialog)
+        await snapshots.check(ed, "exchange/import")
+        await ed.press("escape", "C")
+        await on(ed, TargetDialog)
+        await snapshots.check(ed, "exchange/copy-to")
+        await ed.press("enter")
+        await on(ed, ReportDialog)
+        await snapshots.check(ed, "exchange/what-changes")
+        await ed.press("escape", "s")
+        await on(ed, StoryScreen)
+        await ed.until(lambda: ed.shows("stormy"))
+        await ed.press("j", "n")
+        await on(ed, BranchNameDialog)
+        await snapshots.check(ed, "branches/new")
+        await ed.press("escape")
+        await on(ed, StoryScreen)
+        await ed.until(lambda: ed.shows("stormy"))
+        await ed.press("X")
+        await on(ed, ReportDialog)
+        await snapshots.check(ed, "branches/delete")
+
+
+async def test_a_conflict_block_by_block(editor: Open, snapshots: Snapshots) -> None:
+    async with editor() as ed:
+        theirs = ed.config()
+        theirs["customBlocks"][0]["content"] = "Their sentences."
+        theirs["overrides"]["prose-recent"] = {"enabled": False}
+        ed.file().write_text(json.dumps(theirs), "utf-8")
+        ed.session.set_text("cb-stylea", "My own words.")
+        await ed.goto("story-info")
+        await ed.press("space", "ctrl+s")
+        await ed.until(lambda: ed.session.document.state is SaveState.CONFLICT)
+        await ed.press("exclamation_mark")
+        await on(ed, ChoiceDialog)
+        await ed.press("b")
+        await on(ed, ConflictScreen)
+        await ed.until(lambda: ed.shows("My own words."))
+        await snapshots.check(ed, "conflict/by-block")
