@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App, SystemCommand
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -39,6 +39,14 @@ from tui.widgets.bars import LEAST_HEIGHT, LEAST_WIDTH
 
 if TYPE_CHECKING:
     from engine.workspace import Workspace
+
+
+class Palette(CommandPalette):
+    """Textual's palette, whose page keys end the program where its list has no room for a line."""
+
+    def _action_command_list(self, action: str) -> None:
+        if self.query_one(CommandList).scrollable_content_region.area:
+            super()._action_command_list(action)
 
 
 class StonehandApp(
@@ -219,7 +227,7 @@ class StonehandApp(
 
     def action_command_palette(self) -> None:
         if self.use_command_palette and not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder=t("app.palette"), id="--command-palette"))
+            self.push_screen(Palette(placeholder=t("app.palette"), id="--command-palette"))
 
     # -- settings that can be changed while it runs
 

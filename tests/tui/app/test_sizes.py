@@ -146,3 +146,11 @@ async def test_where_nothing_fits_one_line_says_so(editor: Open, size: tuple[int
         await resize(ed, 120, 40)
         await ed.until(lambda: ed.shows("Short sentences.!") and ed.shows("instructions"))
         assert ed.inspector.typing and ed.blocks.key == "cb-stylea"
+
+
+@pytest.mark.parametrize("size", [(11, 3), (1, 1), (40, 12)])
+async def test_the_palette_has_page_keys_at_every_size(editor: Open, size: tuple[int, int]) -> None:
+    async with editor(size=size) as ed:
+        await ed.press("ctrl+p", "a", "pagedown", "pageup", "end", "pagedown")
+        assert ed.app.is_running
+        await ed.press("escape", "j")
