@@ -4,7 +4,7 @@ Textual gives a key to the focused widget, which types a letter at once; a key t
 to the app, through one message queue after another. Letters that arrive in one piece with it, as they do behind a slow
 link, overtake it: `abc`, backspace, `d` loses the `d`, and letters behind the `e` for "edit" are taken for commands.
 `OrderedKeysApp` hands out a key when the one before has had its effect. A marker sent behind the key tells: it climbs
-the same way, twice: what an action tells, as a field that enter is pressed in, sets out when the key has arrived.
+the same way; behind enter twice: what a field tells when enter is pressed in it sets out when the key has arrived.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class OrderedKeysApp(App[ReturnType]):
 
     async def _hand_out(self, event: events.Event) -> None:
         marker = self._under_way = self.KeyDone()
+        self._second = not (isinstance(event, events.Key) and event.key == "enter")
         receiver = (self.focused or self.screen) if self._screen_stack else self
         try:
             await super().on_event(event)
@@ -81,7 +82,6 @@ class OrderedKeysApp(App[ReturnType]):
         if marker is not self._under_way:
             return
         self._under_way = self._receiver = None
-        self._second = False
         if self._patience is not None:
             self._patience.cancel()
         if self._waiting:
