@@ -21,7 +21,6 @@ from engine.disk import FileCache, lock, read_bytes, write_atomic
 from engine.errors import InvalidFile, Problem, StonehandError, WrongInput
 from engine.models import REHEARSAL
 from engine.models.providers import (
-    PRESETS,
     Providers,
     check_id,
     check_url,
@@ -81,9 +80,12 @@ class ProviderFiles:
         The key itself is never given: `key_variable` names the environment variable that holds it. Raises `WrongInput`
         for a value that is not acceptable or an id that is taken, `InvalidFile` for a file that can't be read.
         """
-        if preset not in PRESETS:
-            raise WrongInput(f"there is no preset {preset!r}", repair=f"presets: {', '.join(PRESETS)}")
-        url = base_url if base_url is not None else PRESETS[preset]
+        from engine.models.wire.profiles import presets
+
+        known = presets()
+        if preset not in known:
+            raise WrongInput(f"there is no preset {preset!r}", repair=f"presets: {', '.join(known)}")
+        url = base_url if base_url is not None else known[preset]
         if not url:
             raise WrongInput(f"the preset {preset} has no address of its own", repair="give a base URL")
         if fault := check_id(provider_id):

@@ -19,6 +19,9 @@ section 1.13) and is never written here, and the user's own `providers.toml`:
     [providers.openai.models."gpt-5-mini"]
     context = 200000
 
+    [providers.openai.profile]         # how it differs from what is known of it (wire/profiles.toml); of a model, too
+    shaping = "strict"
+
 In `config.json` these last three are `contextWindow`, `maxOutput` and a list `models` of names, or of objects with an
 `id` and the two others. An entry that can't be used is reported with its field and line and left out; the others stand.
 """
@@ -38,16 +41,6 @@ from engine.disk import json_line, parse_json, read_bytes
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.models import REHEARSAL
 from engine.models.secret import Secret
-
-PRESETS: Final[Mapping[str, str]] = {
-    "deepseek": "https://api.deepseek.com",
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
-    "zai": "https://api.z.ai/api/paas/v4",
-    "custom": "",
-}
-"""Base URLs of the reference's presets (spec, section 1.13)."""
 
 ENV_PREFIX: Final = "env:"
 TEMPERATURES: Final = (0.0, 2.0)
@@ -85,12 +78,16 @@ NO_KEY: Final = Key()
 
 @dataclass(frozen=True, slots=True)
 class DeclaredModel:
-    """A model that a provider's entry names, with its sizes in tokens where it says them; `field` is where."""
+    """A model that a provider's entry names, with its sizes in tokens where it says them; `field` is where.
+
+    `profile` is what its profile says differently (see `engine.models.wire.profiles`).
+    """
 
     id: str
     context: int | None = None
     max_output: int | None = None
     field: str = ""
+    profile: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class Provider:
     """One way to a model. `file` and `field` say where it is defined; the rehearsal is in no file.
 
     `models` are those its entry names to choose from; `context` and `max_output` the tokens of any model that has no
-    figures of its own there.
+    figures of its own there; `profile` is what the profile of all its models says differently.
     """
 
     id: str
@@ -113,6 +110,7 @@ class Provider:
     context: int | None = None
     max_output: int | None = None
     models: tuple[DeclaredModel, ...] = ()
+    profile: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     file: Path | None = None
     field: str = ""
     default_model_field: str = ""
@@ -233,6 +231,13 @@ def parse_own(file: Path, data: bytes | None) -> Providers:
     return reader.providers(entries, _OWN, document.get("default"), ("default",))
 
 
+def preset_url(preset: str) -> str:
+    """The base URL of a preset; the empty string where it has none."""
+    from engine.models.wire.profiles import presets
+
+    return presets().get(preset, "")
+
+
 def check_id(provider_id: str) -> str:
     """What is wrong with an id for a new provider; the empty string when nothing is."""
     if provider_id == REHEARSAL:
@@ -326,7 +331,7 @@ _CONFIG: Final = _Format("baseURL", "defaultModel", "customHeaders", "contextWin
 _OWN: Final = _Format("base_url", "default_model", "headers", "context", "max_output")
 _OWN_KEYS: Final = frozenset(
     ("name", "preset", "base_url", "default_model", "api_key_env", "key", "enabled", "headers", "temperature")
-) | {"context", "max_output", "models"}
+) | {"context", "max_output", "models", "profile"}
 
 
 class _Reader:
@@ -381,7 +386,9 @@ class _Reader:
             return default
 
         preset = take("preset", _is_text, "custom", "a text")
-        url = take(form.base_url, _is_text, PRESETS.get(preset, "") if form is _OWN else "", "a text")
+        url = take(form.base_url, _is_text, "", "a text")
+        if not url and form is _OWN:
+            url = preset_url(preset)
         model = take(form.default_model, _is_text, "", "a text")
         if len(self._problems) == before:
             if (fault := check_url(url)) != "":
@@ -415,6 +422,7 @@ class _Reader:
             context=self._tokens(path, form.context, entry),
             max_output=self._tokens(path, form.max_output, entry),
             models=self._models(path, entry.get("models"), form),
+            profile=self._profile(path, entry) if form is _OWN else {},
         )
 
     def _models(self, path: PathInFile, given: Any, form: _Format) -> tuple[DeclaredModel, ...]:
@@ -435,8 +443,22 @@ class _Reader:
                 self.report(place, "is no model, so it is not used")
                 continue
             context, output = (self._tokens(place, key, sizes) for key in (form.context, form.max_output))
-            found.setdefault(name, DeclaredModel(name, context, output, field_name(place)))
+            profile = self._profile(place, sizes) if form is _OWN else {}
+            found.setdefault(name, DeclaredModel(name, context, output, field_name(place), profile))
         return tuple(found.values())
+
+    def _profile(self, path: PathInFile, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an entry says of its profile. What is malformed is reported and passed over."""
+        given = entry.get("profile")
+        if given is None:
+            return {}
+        from engine.models.wire.profiles import faults
+
+        unusable = set()
+        for fault in faults(given):
+            unusable.add(fault.key)
+            self.report((*path, "profile", *fault.key), f"{fault.message}, so it is not used")
+        return {} if () in unusable else {key: value for key, value in given.items() if (key,) not in unusable}
 
     def _tokens(self, path: PathInFile, key: str, entry: Mapping[str, Any]) -> int | None:
         value = entry.get(key)

@@ -5,9 +5,12 @@ Source: spec provider-wire, C0 (events) and C4 (kinds of failure).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Final, Literal, Protocol
+
+from engine.errors import WrongInput
 
 StopReason = Literal[
     "end_turn",
@@ -34,31 +37,149 @@ FailureKind = Literal[
     "not_found",
 ]
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: Final[tuple[Effort, ...]] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How much a model is to think before it answers, from not at all upwards."""
+
+
+# --- what is sent --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of an assistant's answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """A piece of an assistant's reasoning; with its `signature` it can be sent back to who signed it."""
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool by the assistant; `arguments` is the JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+    def parsed(self) -> dict[str, Any]:
+        """The arguments. Raises `WrongInput` when they are no JSON object, which is for the model to mend."""
+        try:
+            found = json.loads(self.arguments or "{}")
+        except ValueError as error:
+            raise WrongInput(f"the arguments of {self.name} are not JSON: {error}", repair="call it again") from None
+        if not isinstance(found, dict):
+            raise WrongInput(f"the arguments of {self.name} are not a JSON object", repair="call it again")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class OpaquePart:
+    """A part of an answer that is only to be sent back as it is, to a provider of the same `format`."""
+
+    format: str
+    data: Mapping[str, Any]
+
+
+Part = TextPart | ThinkingPart | ToolCall | OpaquePart
+
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a prompt, exactly as it is sent."""
+    """One message of a prompt, exactly as it is sent.
+
+    `role` is system, user, assistant, or tool for the result of the call `call_id`. An assistant's message with
+    anything but text in it has its `parts` in order; `content` is then their text. Before each of the `breakpoints`
+    (characters of `content`) ends a beginning that later requests will share, so a provider may be told to cache it.
+    """
 
     role: str
     content: str
+    parts: tuple[Part, ...] = ()
+    call_id: str = ""
+    breakpoints: tuple[int, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools it calls."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    def in_parts(self) -> tuple[Part, ...]:
+        """Its parts, those of a plain text too."""
+        return self.parts or ((TextPart(self.content),) if self.content else ())
+
+
+def assistant_message(parts: tuple[Part, ...]) -> ChatMessage:
+    """An assistant's answer as the message that is sent back in the next request."""
+    text = "".join(part.text for part in parts if isinstance(part, TextPart))
+    plain = all(isinstance(part, TextPart) for part in parts)
+    return ChatMessage("assistant", text, () if plain else parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool the model may call; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedTool:
+    """The one tool the model must call."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call to a model. None leaves a choice to the wire; `stop` texts end the answer and are no part of it."""
+    """One call to a model. None leaves a choice to the wire; `stop` texts end the answer and are no part of it.
+
+    `reasoning` is how much the model thinks first. `cache` allows hints to the provider's cache, `cache_key` names the
+    requests that share a beginning.
+    """
 
     messages: tuple[ChatMessage, ...]
     model: str
     max_output_tokens: int | None = None
     temperature: float | None = None
     stop: tuple[str, ...] = ()
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
+    verbosity: str | None = None
+    reasoning: Effort | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: Literal["auto", "none", "required"] | ForcedTool | None = None
+    parallel_tool_calls: bool | None = None
+    cache: bool = True
+    cache_key: str | None = None
+
+
+# --- what comes back -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The answer begins; `model` is the one that answers."""
+    """The answer begins; `model` is the one that answers. A call that is tried again may begin again.
+
+    `request_hash` is that of the body that was sent (see `request_hash` in `engine.models.wire.http`).
+    """
 
     model: str
+    request_id: str = ""
+    request_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +190,13 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """The signature of the reasoning that came just before, or of reasoning that is not shown."""
+
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A piece of the answer; the pieces joined are the answer."""
 
@@ -76,35 +204,121 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolStart:
+    """The model begins to call a tool; `index` tells calls apart that arrive together."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArgs:
+    """A piece of a call's arguments; the pieces joined are JSON, or nothing."""
+
+    index: int
+    fragment: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnd:
+    """The arguments of a call are complete."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A part of the answer that has to be sent back unread."""
+
+    part: OpaquePart
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of the whole call so far; a later one replaces an earlier one."""
+    """Tokens of the whole call so far; a later one replaces an earlier one.
+
+    `input_tokens` are all of the prompt, those read from and written to the provider's cache included; `cost` is in US
+    dollars. None is not known.
+    """
 
     input_tokens: int
     output_tokens: int
+    cached_tokens: int | None = None
+    cache_written_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the person should know that did not stand in the way; `field` is the parameter it is about, if any."""
+
+    message: str
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The answer is over; `raw` is the reason in the provider's own word."""
+    """The answer is over; `raw` is the reason in the provider's own word, `detail` what it said about it."""
 
     reason: StopReason
     raw: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The call failed; text that came before stays valid. `message` is one line for the person.
 
-    `status` is the HTTP status and `retry_after` the seconds to wait, where there are any.
+    `status` is the HTTP status and `retry_after` the seconds to wait, where there are any; `said` is the provider's own
+    message, `code` its word for the error, `field` the part of the request it blames, `cause` what is likely behind it,
+    `advice` what to do. `truncated`: the answer broke off. `should_retry` is the provider's word on trying again.
     """
 
     kind: FailureKind
     message: str
     status: int | None = None
     retry_after: float | None = None
+    request_id: str = ""
+    said: str = ""
+    code: str = ""
+    field: str = ""
+    cause: str = ""
+    advice: str = ""
+    truncated: bool = False
+    should_retry: bool | None = None
+
+    @property
+    def keeps_progress(self) -> bool:
+        """Whether the steps already done stay worth having, so that it can go on where it stopped (spec, C4)."""
+        return self.kind in ("credits", "throttled", "overloaded", "upstream", "network", "abort")
 
 
-Event = Start | Thinking | Text | Usage | Stop | Failure
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The call failed before anything arrived and is tried again after `seconds`; `attempt` counts from 1."""
+
+    failure: Failure
+    seconds: float
+    attempt: int
+
+
+Event = (
+    Start
+    | Thinking
+    | Signature
+    | Text
+    | ToolStart
+    | ToolArgs
+    | ToolEnd
+    | Opaque
+    | Usage
+    | Warned
+    | Retry
+    | Stop
+    | Failure
+)
 
 
 class Wire(Protocol):

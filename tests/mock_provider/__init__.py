@@ -1,0 +1,1 @@
+"""A provider on loopback that plays scripts: every way an answer, or an error, may come."""
