@@ -36,7 +36,18 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Base, Prompt, assemble, build_base, cut_short, evaluate_scripts, script_result
-from engine.runs import Directions, Run, RunView, Saved, UnkeptPassages, last_log, list_logs, read_log, save_passage
+from engine.runs import (
+    Directions,
+    Run,
+    RunView,
+    Saved,
+    UnkeptPassages,
+    last_log,
+    list_logs,
+    read_log,
+    request_of,
+    save_passage,
+)
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -57,6 +68,10 @@ if TYPE_CHECKING:
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
     from engine.models.resolution import Decision, Resolution
+    from engine.models.wire.detection import FoundServer
+    from engine.models.wire.http_wire import HttpWire
+    from engine.models.wire.listing import ListedModel
+    from engine.models.wire.trial import Trial
 
 KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
@@ -154,6 +169,18 @@ class Replay:
     input: str
 
 
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """What is sent for a prompt: the JSON `body`, to which `address` (without secrets), its `hash`, and the parameters
+    that are not in it as they were asked for.
+    """
+
+    address: str
+    body: Mapping[str, Any]
+    hash: str
+    warnings: tuple[str, ...] = ()
+
+
 ReferenceKind = Literal["opened", "saved", "default", "sent", "branch"]
 
 
@@ -233,6 +260,8 @@ class Workspace:
         self._models: dict[tuple[str, str], tuple[float, str | None]] = {}
         self._lock = threading.RLock()
         self._provider_files: ProviderFiles | None = None
+        # With what closes each; the loop itself keeps no hold of a task that waits.
+        self._wires: list[tuple[HttpWire, concurrent.futures.Future[None]]] = []
         self._folders: dict[str, StoryFolder] = {}
         self._listed: dict[str, StoryFolder] = {}
         self._documents: dict[tuple[str, str, str], Document] = {}
@@ -763,17 +792,76 @@ class Workspace:
             for log in list_logs(folder.content_root(folder.branch(branch).id))
         )
 
-    def wire(self, prompt: Prompt, provider: str = REHEARSAL, *, words_per_second: float | None = None) -> Wire:
-        """The wire of a provider's name. Raises `NotFound` for one there is none of."""
+    def wire(
+        self,
+        prompt: Prompt,
+        provider: str | None = REHEARSAL,
+        *,
+        model: str | None = None,
+        words_per_second: float | None = None,
+    ) -> Wire:
+        """The wire of a provider's name: one of `providers`, or the id of one of `model_providers`, with `model` in
+        place of the one in force; None is what the prompt's agent resolves to.
+
+        Raises `NotFound` for a provider that is not there, `WrongInput` for one that can't be called.
+        """
         folder = self.story(prompt.story)
+        if provider is None and not self.resolve(prompt.story, prompt.agent).configured:
+            provider = REHEARSAL
         pace = WORDS_PER_SECOND if words_per_second is None else words_per_second
         if provider == REHEARSAL:
             prose = folder.snapshot(prompt.branch).of_type("prose")
             return RehearsalWire([fragment.content for fragment in prose], words_per_second=pace)
-        if provider.startswith("replay:"):
+        if provider is not None and provider.startswith("replay:"):
             log = read_log(folder.content_root(prompt.branch), provider.removeprefix("replay:"))
             return ReplayWire(log, words_per_second=pace)
-        raise NotFound(f"there is no provider {provider!r}", repair="use rehearsal, or replay:<log id>")
+        return self._http_wire(prompt.story, prompt.agent, provider, model)
+
+    def model_with(self, story_id: str, role: str, provider: str, model: str | None = None) -> str:
+        """The model an agent is run with when it is this provider that is called: `model`, else the one it resolves to
+        with it, else the provider's default one. Raises `NotFound` and `WrongInput`.
+        """
+        return self._http_wire(story_id, role, provider, model).model
+
+    def request_body(
+        self,
+        prompt: Prompt,
+        provider: str | None = None,
+        *,
+        model: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> RequestBody | None:
+        """What is sent for a prompt, byte for byte; `provider` and `model` as for `wire`. None where nothing is: the
+        rehearsal and replays send nothing. Raises as `wire` does.
+        """
+        from engine.models.wire.http_wire import request_hash
+
+        if provider is not None and (provider == REHEARSAL or provider.startswith("replay:")):
+            return None
+        if provider is None and not self.resolve(prompt.story, prompt.agent).configured:
+            return None
+        wire = self._http_wire(prompt.story, prompt.agent, provider, model)
+        prepared = wire.prepared(request_of(prompt, wire.model, max_output_tokens))
+        warnings = tuple(warning.message for warning in prepared.warnings)
+        return RequestBody(wire.address, prepared.body, request_hash(prepared.body), warnings)
+
+    def test_provider(self, provider: str, model: str | None = None) -> concurrent.futures.Future[Trial]:
+        """Ask a provider for a word, which costs a few tokens. Raises `NotFound` and `WrongInput`; a call that fails is
+        told of in the trial.
+        """
+        from engine.models.wire.trial import try_wire
+
+        return self._runtime.submit(try_wire(self._kept_wire(self._provider_wire(provider, model))))
+
+    def list_models(self, provider: str) -> concurrent.futures.Future[tuple[ListedModel, ...]]:
+        """The models a provider lists. Raises `NotFound` and `WrongInput`, and from the future a `StonehandError`."""
+        return self._runtime.submit(self._kept_wire(self._provider_wire(provider)).models())
+
+    def detect_providers(self) -> concurrent.futures.Future[tuple[FoundServer, ...]]:
+        """The servers of models that answer on this machine, at their usual ports."""
+        from engine.models.wire.detection import detect
+
+        return self._runtime.submit(detect())
 
     def check_generates(self, agent_name: str) -> None:
         """Raises `StonehandError` for an agent that can be previewed and not run: all but the writer."""
@@ -950,6 +1038,27 @@ class Workspace:
         self._unkept.close()
 
     # -- inside
+
+    def _http_wire(self, story_id: str, role: str, provider: str | None, model: str | None) -> HttpWire:
+        from engine.models.wire.factory import wire_for
+
+        resolution, providers = self.resolve(story_id, role), self.model_providers()
+        return self._kept_wire(wire_for(resolution, providers, provider=provider, model=model))
+
+    def _provider_wire(self, provider: str, model: str | None = None) -> HttpWire:
+        from engine.models.wire.factory import usable
+        from engine.models.wire.http_wire import HttpWire
+
+        return HttpWire(usable(self.model_providers(), provider), model or "")
+
+    def _kept_wire(self, wire: HttpWire) -> HttpWire:
+        """A wire that does the same, if there is one: its connections are open, and it knows what its model refuses."""
+        with self._lock:
+            for known, _ in self._wires:
+                if known.does_as(wire):
+                    return known
+            self._wires.append((wire, self._runtime.submit(_closed_at_the_end(wire))))
+            return wire
 
     def _summary(self, folder: StoryFolder) -> StorySummary:
         try:
@@ -1194,3 +1303,11 @@ def _config_file(content_root: Path, agent_name: str) -> Path:
 def _config_name(folder: StoryFolder, branch_id: str, agent_name: str) -> Path:
     """What a config is locked and journalled by: its place once the story has branches, which a write may make."""
     return _config_file(disk.child(folder.path, BRANCHES, branch_id), agent_name)
+
+
+async def _closed_at_the_end(wire: HttpWire) -> None:
+    """Wait until the engine's loop ends, which cancels what runs on it, and close a wire's connections then."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await wire.aclose()

@@ -16,8 +16,9 @@ from typing import Literal
 
 from engine.hooks import Passage
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Failure, Request, Start, Stop, Text, Thinking, Usage, Wire
+from engine.models.wire.base import Failure, Start, Stop, Text, Thinking, Usage, Warned, Wire
 from engine.prompt import Prompt
+from engine.runs.request import request_of
 from engine.text import is_blank
 
 Phase = Literal["waiting", "thinking", "writing", "done", "stopped", "failed"]
@@ -28,7 +29,8 @@ FINISHED: tuple[Phase, ...] = ("done", "stopped", "failed")
 class RunView:
     """A run as it stands: `text` so far, `seconds` since it began, tokens (the wire's figures, else estimated).
 
-    `rewritten`: a hook changed the text after it had arrived; `warnings`: hooks that were skipped.
+    `rewritten`: a hook changed the text after it had arrived; `warnings`: what the wire warned of, and hooks that
+    were skipped.
     """
 
     phase: Phase
@@ -153,12 +155,7 @@ class Run:
         return True
 
     async def _collect(self) -> None:
-        request = Request(
-            messages=tuple(ChatMessage(message.role, message.content) for message in self.prompt.messages),
-            model=self.model,
-            max_output_tokens=self.max_output_tokens,
-            temperature=None,
-        )
+        request = request_of(self.prompt, self.model, self.max_output_tokens)
         async with aclosing(self.wire.stream(request)) as events:
             async for event in events:
                 if isinstance(event, Text):
@@ -176,6 +173,9 @@ class Run:
                 elif isinstance(event, Usage):
                     with self._lock:
                         self._usage = event
+                elif isinstance(event, Warned):
+                    with self._lock:
+                        self._warnings += (event.message,)
                 elif isinstance(event, Failure):
                     self._fail(event.message)
                 elif isinstance(event, Stop):
@@ -194,7 +194,7 @@ class Run:
         hooks, where = self.prompt.hooks, self.prompt.hook_context
         changed, skipped = await asyncio.to_thread(hooks.after_generation, passage, where)
         with self._lock:
-            self._warnings = tuple(map(str, skipped))
+            self._warnings += tuple(map(str, skipped))
             if changed.text != text:
                 self._pieces, self._rewritten = [changed.text], True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import signal
 import sys
@@ -26,6 +27,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 WRITER = "generation.writer"
+POLL = 0.1
+"""Seconds between two looks for Ctrl+C while waiting, which Windows does not interrupt."""
 INPUT_HELP = "The author's direction; - reads it from standard input."
 
 
@@ -170,6 +173,13 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+def waited(future: concurrent.futures.Future[T]) -> T:
+    """What a future gives, waiting for it so that Ctrl+C is noticed on every system."""
+    while not future.done():
+        concurrent.futures.wait((future,), POLL)
+    return future.result()
 
 
 def _lengthen(workspace: Workspace, given: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import queue
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,14 @@ import click
 from engine.errors import StonehandError
 from tui.commands.frame import (
     INPUT_HELP,
+    POLL,
     WRITER,
     Command,
     Terminated,
     branch_option,
     read_text,
     terminable,
+    waited,
     warn,
     with_workspace,
 )
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 GONE = "whoever read standard output has gone"
 OVER_BUDGET = "switch blocks off, shorten them or choose another model; --over-budget sends it all the same"
-POLL = 0.1
-"""Seconds between two looks for Ctrl+C while waiting, which Windows does not interrupt."""
 
 
 @click.command(cls=Command)
@@ -44,7 +43,7 @@ POLL = 0.1
     metavar="P",
     default="rehearsal",
     show_default=True,
-    help="rehearsal (no model: it imitates the story's prose), or replay:<log id>.",
+    help="rehearsal (no model: it imitates the story's prose), replay:<log id>, or the id of a provider.",
 )
 @click.option("--model", metavar="M", default="", help="The provider's model.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after about N tokens.")
@@ -74,6 +73,8 @@ def generate(
     It is streamed to standard output. Ctrl+C or SIGTERM stops it: the text so far stays on standard output and nothing
     is saved. With --json there is one document, at the end. AGENT is generation.writer by default.
 
+    A provider's own model is used where --model names none: the one the story chose of it, else its default one.
+
     A prompt that can't fit the context window of the model in force, or of --model, is not sent: the rehearsal stands
     in for that model.
 
@@ -88,6 +89,9 @@ def generate(
     workspace.check_generates(agent)
     if save:
         branch = workspace.story(story).branch_to_write(branch).id
+    called = provider != "rehearsal" and not provider.startswith("replay:")
+    if called:
+        model = workspace.model_with(story, agent, provider, model or None)
     prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model or None, running=True)
     for warning in prompt.warnings:
         warn(warning)
@@ -96,7 +100,7 @@ def generate(
         _check_budget(budget, prompt, over_budget)
     if max_tokens is None:
         max_tokens = workspace.story(story).meta().settings.max_output_tokens
-    wire = workspace.wire(prompt, provider, words_per_second=pace)
+    wire = workspace.wire(prompt, provider, model=model or None, words_per_second=pace)
     pieces: queue.SimpleQueue[str] = queue.SimpleQueue()
     on_text = None if as_json else pieces.put
     run = Run(prompt, wire, model=model, max_output_tokens=max_tokens, on_text=on_text)
@@ -165,12 +169,12 @@ def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> t
             while not future.done():
                 with suppress(queue.Empty):
                     show(pieces.get(timeout=POLL))
-        view = _waited(future)
+        view = waited(future)
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, Terminated):
             end = TERMINATED
         run.stop()
-        view = _waited(future)
+        view = waited(future)
     except OutputClosed:
         run.stop()
         raise StonehandError(f"{GONE}; the passage was not saved") from None
@@ -185,12 +189,6 @@ def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> t
     except OutputClosed:
         raise StonehandError(f"{GONE}; the passage was not saved") from None
     return view, end
-
-
-def _waited(future: concurrent.futures.Future[RunView]) -> RunView:
-    while not future.done():
-        concurrent.futures.wait((future,), POLL)
-    return future.result()
 
 
 def _passage_document(view: RunView, provider: str, saved: Saved | None) -> dict[str, Any]:

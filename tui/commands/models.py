@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.errors import Problem, WrongInput
-from tui.commands.frame import Call, Group, TargetGroup, checked, warn, with_workspace
+from engine.errors import Problem, StonehandError, WrongInput
+from tui.commands.frame import Call, Group, TargetGroup, checked, waited, warn, with_workspace
 from tui.commands.looking import budget_document
 from tui.output import message, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.models.providers import Key, Provider
     from engine.models.resolution import Resolution
+    from engine.models.wire.base import Failure
+    from engine.models.wire.listing import ListedModel
     from engine.workspace import Workspace
 
-NO_WIRE = "no provider is called yet: passages come from the rehearsal, which is no model"
+REHEARSED = "passages come from the rehearsal, which is no model, unless `generate --provider` names a provider"
 
 
 class _Model(TargetGroup):
@@ -76,7 +78,7 @@ def get_model(workspace: Workspace, as_json: bool) -> None:
         window = budget.window
         size = "not known" if window.tokens is None else f"{window.tokens:,}"
         write(_lines(resolution, ("context", size, window.source.removeprefix("not known: "))))
-        message(NO_WIRE)
+        message(REHEARSED)
 
 
 def _temperature(
@@ -150,6 +152,9 @@ def providers() -> None:
       stonehand providers list
       stonehand providers add openai --preset openai --model gpt-5 --key-env OPENAI_API_KEY
       stonehand providers add local --base-url http://localhost:11434/v1 --model qwen3
+      stonehand providers test local
+      stonehand providers models local
+      stonehand providers detect
       stonehand providers remove local
     """
 
@@ -170,7 +175,7 @@ def list_providers(workspace: Workspace, as_json: bool) -> None:
         cells = (provider.id, state, provider.default_model, _key_state(provider.key), provider.shown_url, place)
         rows.append(cells)
     write(table(("PROVIDER", "STATE", "MODEL", "KEY", "ADDRESS", "FILE"), rows))
-    message(NO_WIRE)
+    message(REHEARSED)
 
 
 @providers.command("add")
@@ -234,6 +239,114 @@ def remove_provider(workspace: Workspace, provider: str, as_json: bool) -> None:
         write_json({"removed": provider, "default": default})
     else:
         message(f"provider {provider}: removed" + (f"; {default} is the default" if default is not None else ""))
+
+
+@providers.command("test")
+@click.argument("provider", metavar="ID")
+@click.option("--model", metavar="M", help="The model that is asked; the provider's default one by default.")
+@with_workspace
+def test_provider(workspace: Workspace, provider: str, model: str | None, as_json: bool) -> None:
+    """Ask a provider for a word.
+
+    It shows whether address, key and model are right, and costs a few tokens.
+    """
+    trial = waited(workspace.test_provider(provider, None if model is None else checked(model)))
+    failure = trial.failure
+    if as_json:
+        write_json(
+            {
+                "provider": provider,
+                "model": trial.model or None,
+                "ok": failure is None,
+                "text": trial.text,
+                "seconds": round(trial.seconds, 3),
+                "inputTokens": None if trial.usage is None else trial.usage.input_tokens,
+                "outputTokens": None if trial.usage is None else trial.usage.output_tokens,
+                "warnings": list(trial.warnings),
+                "failure": None if failure is None else _failure_document(failure),
+            }
+        )
+    for warning in trial.warnings:
+        warn(warning)
+    if failure is not None:
+        raise StonehandError(failure.message)
+    if not as_json:
+        said = " ".join(trial.text.split())
+        message(f"{provider} answers: {trial.model}, {trial.seconds:.1f} s" + (f", “{said}”" if said else ""))
+
+
+@providers.command("models")
+@click.argument("provider", metavar="ID")
+@with_workspace
+def list_models(workspace: Workspace, provider: str, as_json: bool) -> None:
+    """List the models a provider has, as it tells itself."""
+    found = waited(workspace.list_models(provider))
+    if as_json:
+        write_json([_model_document(listed) for listed in found])
+        return
+    rows = [
+        (
+            listed.id,
+            f"{listed.context:,}" if listed.context is not None else "",
+            f"{listed.max_output:,}" if listed.max_output is not None else "",
+            listed.name,
+        )
+        for listed in found
+    ]
+    write(table(("MODEL", "CONTEXT", "ANSWER", "NAME"), rows))
+    if not rows:
+        message(f"{provider} lists no models")
+
+
+@providers.command("detect")
+@with_workspace
+def detect_providers(workspace: Workspace, as_json: bool) -> None:
+    """Look for servers of models on this machine.
+
+    Ollama, LM Studio, llama.cpp and vLLM are looked for at their usual ports of this machine, and nowhere else. What is
+    found is not added.
+    """
+    found = waited(workspace.detect_providers())
+    if as_json:
+        write_json(
+            [
+                {
+                    "preset": server.preset,
+                    "baseURL": server.base_url,
+                    "models": [_model_document(listed) for listed in server.models],
+                }
+                for server in found
+            ]
+        )
+        return
+    if not found:
+        message("nothing answers at the usual ports of Ollama, LM Studio, llama.cpp and vLLM")
+        return
+    rows = [
+        (server.preset, server.base_url, ", ".join(listed.id for listed in server.models[:5]) or "none")
+        for server in found
+    ]
+    write(table(("PRESET", "ADDRESS", "MODELS"), rows))
+    server = found[0]
+    first = server.models[0].id if server.models else "MODEL"
+    message(f"add one with: stonehand providers add {server.preset} --preset {server.preset} --model {first}")
+
+
+def _model_document(listed: ListedModel) -> dict[str, Any]:
+    return {"id": listed.id, "name": listed.name or None, "context": listed.context, "maxOutput": listed.max_output}
+
+
+def _failure_document(failure: Failure) -> dict[str, Any]:
+    return {
+        "kind": failure.kind,
+        "message": failure.message,
+        "status": failure.status,
+        "said": failure.said or None,
+        "cause": failure.cause or None,
+        "advice": failure.advice or None,
+        "requestId": failure.request_id or None,
+        "retryAfter": failure.retry_after,
+    }
 
 
 def _given(value: str | None) -> str | EllipsisType | None:

@@ -134,6 +134,16 @@ class HttpWire:
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def address(self) -> str:
+        """Where requests go, without secrets."""
+        return url_of(self._provider.shown_url, self._profile(self.model).path)
+
+    def does_as(self, other: HttpWire) -> bool:
+        """Whether it would send the same to the same place."""
+        mine = (self._provider, self.model, self._defaults)
+        return mine == (other._provider, other.model, other._defaults)
+
     # -- what is sent
 
     def completed(self, request: Request) -> Request:

@@ -1,0 +1,65 @@
+"""Servers of models on this machine, looked for when asked: at their usual ports on loopback, nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from engine.models.wire.listing import ListedModel, listed_models, owner_of
+from engine.models.wire.profiles import LocalServer, local_servers
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS: Final = 1.0
+READ_SECONDS: Final = 3.0
+LIST_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server that answers: the preset it goes by, the base URL to add it with, and its models."""
+
+    preset: str
+    base_url: str
+    models: tuple[ListedModel, ...]
+
+
+async def detect(servers: Sequence[LocalServer] | None = None) -> tuple[FoundServer, ...]:
+    """The servers that answer on this machine, of those that are known or of `servers`."""
+    import httpx
+
+    known = local_servers()
+    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    async with httpx.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=False) as client:
+        asked = known if servers is None else servers
+        found = await asyncio.gather(*(_look(client, server, known) for server in asked))
+    return tuple(server for server in found if server is not None)
+
+
+async def _look(client: httpx.AsyncClient, server: LocalServer, known: Sequence[LocalServer]) -> FoundServer | None:
+    import httpx
+
+    base = f"http://127.0.0.1:{server.port}/v1"
+    data = bytearray()
+    try:
+        async with client.stream("GET", f"{base}/models") as response:
+            if not response.is_success:
+                return None
+            async for chunk in response.aiter_bytes():
+                data += chunk
+                if len(data) > LIST_BYTES:
+                    return None
+        document = json.loads(data)
+    except (httpx.HTTPError, ValueError):
+        return None
+    models = listed_models(document)
+    if models is None:
+        return None
+    # Ports are taken by others, too; what a server says of itself counts.
+    owner = owner_of(document)
+    preset = next((other.preset for other in known if owner in other.owner), server.preset)
+    return FoundServer(preset, base, models)

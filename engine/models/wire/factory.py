@@ -1,0 +1,40 @@
+"""From what an agent is run with to the wire that reaches it.
+
+The address is that of the provider in `config.json` or `providers.toml`, found by its id: nothing a story, a preset or
+a plugin says can lead a request, and the key with it, anywhere else.
+"""
+
+from __future__ import annotations
+
+from engine.errors import WrongInput
+from engine.models import REHEARSAL
+from engine.models.providers import Provider, Providers
+from engine.models.resolution import Resolution
+from engine.models.wire.http_wire import Defaults, HttpWire
+
+
+def wire_for(
+    resolution: Resolution, providers: Providers, *, provider: str | None = None, model: str | None = None
+) -> HttpWire:
+    """The wire of a resolution, or of another `provider` or `model` with the limits of this one.
+
+    Raises `NotFound` for a provider that is not there, `WrongInput` for one that can't be called.
+    """
+    chosen = usable(providers, provider or resolution.provider.id)
+    same = chosen.id == resolution.provider.id
+    defaults = Defaults(
+        max_output_tokens=resolution.max_output_tokens,
+        temperature=resolution.temperature if same else chosen.temperature,
+        reasoning_off=resolution.disable_thinking,
+    )
+    return HttpWire(chosen, model or (resolution.model if same else None) or chosen.default_model, defaults=defaults)
+
+
+def usable(providers: Providers, provider_id: str) -> Provider:
+    """The provider of an id, which can be called. Raises `NotFound` and `WrongInput`."""
+    found = providers.find(provider_id)
+    if found.id == REHEARSAL:
+        raise WrongInput(f"{REHEARSAL} is no model and can't be called", repair="name a provider, or add one")
+    if not found.enabled:
+        raise WrongInput(f"the provider {provider_id!r} is disabled", file=found.file, field=found.field)
+    return found

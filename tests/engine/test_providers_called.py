@@ -1,0 +1,213 @@
+"""Providers reached through the workspace: wires, previews of what is sent, lists of models, trials."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import NotFound, StonehandError, WrongInput
+from engine.hooks import HookContext, Hooks
+from engine.models.wire.detection import detect
+from engine.models.wire.http_wire import payload
+from engine.models.wire.profiles import LocalServer
+from engine.runs import Run
+from engine.workspace import Workspace
+from tests.engine.conftest import STORY, WRITER
+from tests.mock_provider.scripts import DONE, chunk, plain, plain_message
+from tests.mock_provider.server import MockProvider, Reply, Script, Sleep, mock_provider
+
+KEY = "sk-do-not-show-me-456"
+Serve = Callable[..., MockProvider]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start a mock provider on a loop of its own: `serve(script, …)`."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    ends: list[tuple[asyncio.Event, concurrent.futures.Future[None]]] = []
+
+    def start(*scripts: Script) -> MockProvider:
+        begun: concurrent.futures.Future[tuple[MockProvider, asyncio.Event]] = concurrent.futures.Future()
+
+        async def run() -> None:
+            over = asyncio.Event()
+            async with mock_provider(*scripts) as mock:
+                begun.set_result((mock, over))
+                await over.wait()
+
+        running = asyncio.run_coroutine_threadsafe(run(), loop)
+        mock, over = begun.result(10)
+        ends.append((over, running))
+        return mock
+
+    yield start
+    for over, running in ends:
+        loop.call_soon_threadsafe(over.set)
+        running.result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+def configure(data: Path, base_url: str, **more: Any) -> None:
+    """The data folder's providers: `mine`, the default one, and `other`, which must not be called."""
+    entry = {"id": "mine", "name": "Mine", "baseURL": base_url, "apiKey": KEY, "defaultModel": "m-1", **more}
+    other = {"id": "other", "name": "Other", "baseURL": "http://127.0.0.1:9/v1", "apiKey": "x", "defaultModel": "o"}
+    off = {**other, "id": "off", "enabled": False}
+    document = {"providers": [entry, other, off], "defaultProviderId": "mine"}
+    (data / "config.json").write_text(json.dumps(document), "utf-8")
+
+
+def choose(story: Path, **override: Any) -> None:
+    file = story / "meta.json"
+    document = json.loads(file.read_bytes())
+    document["settings"] = {**document["settings"], "modelOverrides": {WRITER: override}}
+    file.write_text(json.dumps(document), "utf-8")
+
+
+def test_a_passage_from_a_provider(workspace: Workspace, data: Path, story: Path, serve: Serve) -> None:
+    mock = serve(plain("The tide ", "turned."))
+    configure(data, mock.base_url, temperature=0.4)
+    choose(story, providerId="mine", modelId="m-2")
+    prompt = workspace.prompt(STORY, author_input="Go on.")
+    shown = workspace.request_body(prompt)
+    assert shown is not None
+    run = Run(prompt, workspace.wire(prompt, None))
+    view = workspace.generate(run).result(20)
+    assert (view.phase, view.text, view.model, view.finish) == ("done", "The tide turned.", "m-1", "end_turn")
+    assert (view.input_tokens, view.output_tokens) == (9, 3)
+    (sent,) = mock.received
+    assert sent.body == payload(shown.body)
+    assert (sent.document["model"], sent.document["temperature"], sent.document["max_tokens"]) == ("m-2", 0.4, 8192)
+    assert [message["content"] for message in sent.document["messages"]] == [m.content for m in prompt.messages]
+    assert shown.address == f"{mock.base_url}/chat/completions" and len(shown.hash) == 64
+
+
+def test_the_breakpoint_is_before_the_authors_input(
+    workspace: Workspace, data: Path, story: Path, serve: Serve
+) -> None:
+    mock = serve(plain_message("Hi"))
+    configure(data, mock.base_url, preset="anthropic")
+    prompt = workspace.prompt(STORY, author_input="[@block=author-input]\nGo on.")
+    assert workspace.generate(Run(prompt, workspace.wire(prompt, None))).result(20).phase == "done"
+    document = mock.received[0].document
+    (system,) = document["system"]
+    stable, volatile = document["messages"][0]["content"]
+    assert "cache_control" in system and "cache_control" in stable and "cache_control" not in volatile
+    assert volatile["text"].lstrip().startswith("[@block=author-input]")
+    assert stable["text"] + volatile["text"] == prompt.messages[1].content
+
+
+def test_a_failure_keeps_the_text_and_says_what_to_do(
+    workspace: Workspace, data: Path, story: Path, serve: Serve
+) -> None:
+    mock = serve([chunk({"content": "Once "}), chunk({"content": "upon"})])
+    configure(data, mock.base_url)
+    prompt = workspace.prompt(STORY, author_input="Go on.")
+    view = workspace.generate(Run(prompt, workspace.wire(prompt, "mine"))).result(20)
+    assert (view.phase, view.text) == ("failed", "Once upon")
+    assert "broke off" in view.failure
+
+
+def test_a_run_is_stopped_and_the_workspace_closed_while_it_streams(
+    workspace: Workspace, data: Path, story: Path, serve: Serve
+) -> None:
+    mock = serve([chunk({"content": "Once "}), Sleep(60)])
+    configure(data, mock.base_url)
+    prompt = workspace.prompt(STORY, author_input="Go on.")
+    arrived = threading.Event()
+    run = Run(prompt, workspace.wire(prompt, "mine"), on_text=lambda _: arrived.set())
+    future = workspace.generate(run)
+    assert arrived.wait(20)
+    run.stop()
+    assert future.result(20).phase == "stopped"
+    arrived.clear()
+    last = Run(prompt, workspace.wire(prompt, "mine"), on_text=lambda _: arrived.set())
+    workspace.generate(last)
+    assert arrived.wait(20)
+    workspace.close()
+    assert last.view().text == "Once "
+
+
+def test_nothing_a_story_or_a_plugin_says_leads_elsewhere(
+    workspace: Workspace, data: Path, story: Path, serve: Serve
+) -> None:
+    mock, elsewhere = serve(plain("Hi")), serve(plain("Mine now"))
+    url = elsewhere.base_url
+    configure(data, mock.base_url)
+    evil = {"baseURL": url, "base_url": url, "endpoint": url, "headers": {"Host": "x"}, "profile": {"path": url}}
+    choose(story, providerId="mine", modelId="m", provider={"id": "mine", **evil}, **evil)
+    meta = story / "meta.json"
+    document = json.loads(meta.read_bytes())
+    document["settings"] |= {"providers": [{"id": "mine", **evil}], **evil}
+    meta.write_text(json.dumps(document), "utf-8")
+
+    def before(messages: list[Any], context: HookContext) -> list[Any]:
+        return messages
+
+    workspace.hooks.add(Hooks("plug", before_generation=before))
+    prompt = workspace.prompt(STORY, author_input=json.dumps(evil))
+    for provider in (None, "mine"):
+        wire = workspace.wire(prompt, provider)
+        assert workspace.generate(Run(prompt, wire)).result(20).text == "Hi"
+    for named in (url, f"mine@{url}", "../mine"):
+        with pytest.raises(NotFound):
+            workspace.wire(prompt, named)
+    assert elsewhere.received == []
+    assert len(mock.received) == 2
+
+
+def test_who_can_not_be_called(workspace: Workspace, data: Path, story: Path) -> None:
+    prompt = workspace.prompt(STORY)
+    assert workspace.wire(prompt, None).name == "rehearsal"
+    assert workspace.request_body(prompt) is None
+    configure(data, "http://127.0.0.1:9/v1")
+    assert workspace.wire(prompt, None).name == "mine"
+    assert workspace.request_body(prompt, "rehearsal") is None
+    with pytest.raises(WrongInput, match="is disabled"):
+        workspace.wire(prompt, "off")
+    with pytest.raises(WrongInput, match="is no model"):
+        workspace.test_provider("rehearsal")
+    with pytest.raises(NotFound, match="no provider 'x' — providers: mine, other, off"):
+        workspace.list_models("x")
+    assert workspace.model_with(STORY, WRITER, "other") == "o"
+    assert workspace.model_with(STORY, WRITER, "other", "p") == "p"
+
+
+def test_trials_and_lists(workspace: Workspace, data: Path, story: Path, serve: Serve) -> None:
+    mock = serve(
+        plain("yes"), [Reply(200, {"data": [{"id": "a"}]})], [Reply(401, {"error": {"message": f"bad {KEY}"}})]
+    )
+    configure(data, mock.base_url)
+    trial = workspace.test_provider("mine").result(20)
+    assert (trial.text, trial.model, trial.failure) == ("yes", "m-1", None)
+    assert mock.received[0].document["max_tokens"] == 64
+    assert [listed.id for listed in workspace.list_models("mine").result(20)] == ["a"]
+    failed = workspace.test_provider("mine").result(20).failure
+    assert failed is not None and failed.kind == "auth" and KEY not in repr(failed)
+    with pytest.raises(StonehandError, match="key was refused"):
+        workspace.list_models("mine").result(20)
+
+
+async def test_servers_of_this_machine() -> None:
+    listed = [Reply(200, {"object": "list", "data": [{"id": "q", "owned_by": "library"}]})]
+    async with (
+        mock_provider(listed) as ollama,
+        mock_provider([Reply(200, "<html>a printer</html>")]) as page,
+        mock_provider([Reply(404, {})]) as other,
+        mock_provider([DONE]) as odd,
+    ):
+        ports = [int(mock.base_url.rsplit(":")[-1].removesuffix("/v1")) for mock in (ollama, page, other, odd)]
+        found = await detect([LocalServer("vllm", port, ()) for port in (*ports, 9)])
+        assert [(server.preset, server.base_url) for server in found] == [("ollama", ollama.base_url)]
+        assert [model.id for model in found[0].models] == ["q"]
+        assert {sent.path for sent in ollama.received} == {"/v1/models"}
