@@ -58,14 +58,44 @@ HEAVY = ("textual", "rich", "wasmtime", "quickjs_rs", "watchfiles", "httpx", "tr
         "from tui.cli import cli; cli.main(['blocks', 'the-quay', 'generation.writer'])",
         "from tui.cli import cli; cli.main(['config', 'the-quay', 'generation.writer', 'disable', 'tools'])",
         "from tui.cli import cli; cli.main(['generate', 'the-quay', '--input', 'x', '--pace', '0'])",
+        "from tui.cli import cli; cli.main(['providers', 'list'])",
+        "from tui.cli import cli; cli.main(['--help'])",
     ],
-    ids=("engine", "compile", "blocks", "config", "generate"),
+    ids=("engine", "compile", "blocks", "config", "generate", "providers", "help"),
 )
 def test_nothing_heavy_is_loaded(data: Path, work: str) -> None:
     make_story(data)
     code = LOADED.format(work=work, watched=HEAVY)
     done = subprocess.run([sys.executable, "-c", code], env=environment(data), capture_output=True, check=True)
     assert done.stderr.splitlines()[-1].strip() == b""
+
+
+EDITOR = """
+import asyncio, sys
+from pathlib import Path
+from engine.workspace import Workspace
+from tui.app import StonehandApp
+
+async def main():
+    app = StonehandApp(Workspace(Path(sys.argv[1])))
+    async with app.run_test() as pilot:
+        while app.desk is None or app.desk.session is None:
+            await pilot.pause(0.05)
+        await pilot.press("p")
+        await pilot.pause(0.2)
+    app.workspace.close()
+
+asyncio.run(main())
+print(*sorted(name for name in ("httpx", "httpcore") if name in sys.modules))
+"""
+
+
+def test_the_editor_loads_no_http_client_until_a_provider_is_called(data: Path) -> None:
+    make_story(data)
+    done = subprocess.run(
+        [sys.executable, "-c", EDITOR, str(data)], env=environment(data), capture_output=True, check=True
+    )
+    assert done.stdout.split() == []
 
 
 def test_the_script_engine_is_loaded_for_a_script(data: Path) -> None:

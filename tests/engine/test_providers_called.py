@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import json
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,41 +18,10 @@ from engine.runs import Run
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.mock_provider.scripts import DONE, chunk, plain, plain_message
-from tests.mock_provider.server import MockProvider, Reply, Script, Sleep, mock_provider
+from tests.mock_provider.server import Reply, Sleep, mock_provider
+from tests.mock_provider.serving import Serve
 
 KEY = "sk-do-not-show-me-456"
-Serve = Callable[..., MockProvider]
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Start a mock provider on a loop of its own: `serve(script, …)`."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    ends: list[tuple[asyncio.Event, concurrent.futures.Future[None]]] = []
-
-    def start(*scripts: Script) -> MockProvider:
-        begun: concurrent.futures.Future[tuple[MockProvider, asyncio.Event]] = concurrent.futures.Future()
-
-        async def run() -> None:
-            over = asyncio.Event()
-            async with mock_provider(*scripts) as mock:
-                begun.set_result((mock, over))
-                await over.wait()
-
-        running = asyncio.run_coroutine_threadsafe(run(), loop)
-        mock, over = begun.result(10)
-        ends.append((over, running))
-        return mock
-
-    yield start
-    for over, running in ends:
-        loop.call_soon_threadsafe(over.set)
-        running.result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
 
 
 def configure(data: Path, base_url: str, **more: Any) -> None:

@@ -329,7 +329,8 @@ def detect_providers(workspace: Workspace, as_json: bool) -> None:
     write(table(("PRESET", "ADDRESS", "MODELS"), rows))
     server = found[0]
     first = server.models[0].id if server.models else "MODEL"
-    message(f"add one with: stonehand providers add {server.preset} --preset {server.preset} --model {first}")
+    address = f"--preset {server.preset} --base-url {server.base_url}"
+    message(f"add one with: stonehand providers add {server.preset} {address} --model {first}")
 
 
 def _model_document(listed: ListedModel) -> dict[str, Any]:

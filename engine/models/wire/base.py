@@ -330,7 +330,8 @@ class Wire(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Event, None]:
         """Send `request`; an async generator of `Start`, then pieces and usage, then one `Stop` or `Failure`.
 
-        Closing the generator, or cancelling the task that reads it, ends the call. Failures of the provider are
+        `Warned` and `Retry` may come between any two of them, before `Start`, too. Closing the generator, or
+        cancelling the task that reads it, ends the call. Failures of the provider are
         events, never exceptions.
         """
         ...

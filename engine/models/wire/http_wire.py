@@ -50,7 +50,7 @@ from engine.models.wire.failures import (
     refused_field,
     truncated,
 )
-from engine.models.wire.listing import ListedModel, listed_models
+from engine.models.wire.listing import ListedModel, listed_models, next_page
 from engine.models.wire.parameters import Prepared
 from engine.models.wire.parsing import Parser
 from engine.models.wire.profiles import Profile, profile_of, url_of
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 60.0
 LIST_SECONDS: Final = 20.0
+LIST_PAGES: Final = 20
 ERROR_BYTES: Final = 1 << 20
 """Bytes of an error's body that are read."""
 FRONT_SHARE: Final = 0.7
@@ -229,21 +230,32 @@ class HttpWire:
         headers = self._headers(profile)
         if isinstance(headers, Failure):
             raise CallFailed(explained(headers, caller))
-        try:
-            client = await self._connected()
-            response = await client.get(self._url(profile.models_path), headers=headers, timeout=LIST_SECONDS)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise CallFailed(explained(self._network(error, _Call()), caller)) from None
-        if not response.is_success:
-            failure = failure_of_response(response.status_code, response.headers, response.content, self._now())
-            raise CallFailed(explained(failure, caller))
-        try:
-            found = listed_models(response.json())
-        except ValueError:
-            found = None
-        if found is None:
-            raise CallFailed(explained(malformed(response.text), caller))
-        return found
+        found: list[ListedModel] = []
+        after = ""
+        for _ in range(LIST_PAGES):
+            try:
+                client = await self._connected()
+                url = httpx.URL(self._url(profile.models_path))
+                if after:
+                    url = url.copy_merge_params({"after_id": after})
+                response = await client.get(url, headers=headers, timeout=LIST_SECONDS)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise CallFailed(explained(self._network(error, _Call()), caller)) from None
+            if not response.is_success:
+                failure = failure_of_response(response.status_code, response.headers, response.content, self._now())
+                raise CallFailed(explained(failure, caller))
+            try:
+                document = response.json()
+            except ValueError:
+                document = None
+            page = listed_models(document)
+            if page is None:
+                raise CallFailed(explained(malformed(response.text), caller))
+            found += page
+            after = next_page(document)
+            if not after:
+                break
+        return tuple({listed.id: listed for listed in found}.values())
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -364,8 +376,11 @@ class HttpWire:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop or self._client.is_closed:
             # In a thread: loading the library and the certificates would hold up everything else on the loop.
-            self._client = await asyncio.to_thread(self._make_client)
-            self._loop = loop
+            client = await asyncio.to_thread(self._make_client)
+            if self._client is not None and self._loop is loop and not self._client.is_closed:
+                await client.aclose()  # another call was first
+            else:
+                self._client, self._loop = client, loop
         return self._client
 
     def _make_client(self) -> httpx.AsyncClient:

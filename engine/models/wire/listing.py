@@ -48,6 +48,14 @@ def listed_models(document: Any) -> tuple[ListedModel, ...] | None:
     return tuple(found.values())
 
 
+def next_page(document: Any) -> str:
+    """The id of the model behind which a list goes on (Anthropic's do); the empty string at its end."""
+    if not isinstance(document, Mapping) or document.get("has_more") is not True:
+        return ""
+    last = document.get("last_id")
+    return last if isinstance(last, str) else ""
+
+
 def owner_of(document: Any) -> str:
     """Who a list of models says owns the first of them; a local server names itself so."""
     entries = document.get("data") if isinstance(document, Mapping) else None

@@ -485,6 +485,15 @@ async def test_a_list_that_can_not_be_had(reply: Reply, kind: str) -> None:
         assert KEY not in str(caught.value)
 
 
+async def test_a_list_in_pages() -> None:
+    first = {"data": [{"id": "a"}, {"id": "b"}], "has_more": True, "last_id": "b"}
+    async with asking(
+        [Reply(200, first)], [Reply(200, {"data": [{"id": "c"}], "has_more": False})], preset="anthropic"
+    ) as ask:
+        assert [listed.id for listed in await ask.wire.models()] == ["a", "b", "c"]
+        assert [sent.path for sent in ask.mock.received] == ["/v1/models", "/v1/models?after_id=b"]
+
+
 # --- keys
 
 

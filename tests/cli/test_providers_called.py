@@ -1,0 +1,102 @@
+"""providers test, models and detect, and generate with a provider: what is printed, and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.models.wire import detection
+from engine.models.wire.profiles import LocalServer
+from tests.cli.conftest import Run
+from tests.mock_provider.scripts import chunk, plain
+from tests.mock_provider.server import Reply
+from tests.mock_provider.serving import Serve
+
+KEY = "sk-do-not-show-me-789"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE_KEY", KEY)
+
+
+def add(run: Run, base_url: str) -> None:
+    arguments = ("--base-url", base_url, "--model", "m-1", "--key-env", "MINE_KEY")
+    assert run("providers", "add", "mine", *arguments).code == 0
+
+
+def test_a_provider_that_answers(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve(plain("yes", "\x1b[31m!"))
+    add(run, mock.base_url)
+    done = run("providers", "test", "mine", "--model", "m-2")
+    assert (done.code, done.text) == (0, "")
+    assert "mine answers: m-1" in done.err and "\x1b" not in done.err
+    assert mock.received[0].document["model"] == "m-2"
+    assert mock.received[0].headers["authorization"] == f"Bearer {KEY}"
+    document = run("providers", "test", "mine", "--json").document
+    assert (document["ok"], document["failure"], document["inputTokens"]) == (True, None, 9)
+
+
+def test_a_provider_that_does_not(run: Run, story: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    mock = serve([Reply(401, {"error": {"message": f"Incorrect API key: {KEY}"}}, {"x-request-id": "req-7"})])
+    add(run, mock.base_url)
+    done = run("providers", "test", "mine")
+    assert (done.code, done.text) == (1, "")
+    for part in ("the key was refused", "HTTP 401", "req-7", "check MINE_KEY"):
+        assert part in done.err
+    assert KEY not in done.err
+    done = run("providers", "test", "mine", "--json")
+    failure = done.document["failure"]
+    assert (done.code, failure["kind"], failure["status"], failure["requestId"]) == (1, "auth", 401, "req-7")
+    monkeypatch.delenv("MINE_KEY")
+    done = run("providers", "test", "mine")
+    assert done.code == 1 and "MINE_KEY" in done.err and "not set" in done.err
+    assert run("providers", "test", "nobody").code != 0
+    assert run("providers", "test", "rehearsal").code == 2
+
+
+def test_what_a_provider_has(run: Run, story: Path, serve: Serve) -> None:
+    listed: dict[str, Any] = {"data": [{"id": "m-1", "context_length": 32768}, {"id": "m-2", "name": "\x1b[2JTwo"}]}
+    mock = serve([Reply(200, listed)])
+    add(run, mock.base_url)
+    rows = run("providers", "models", "mine").text.splitlines()
+    assert rows[1].split() == ["m-1", "32,768"]
+    assert rows[2].split()[0] == "m-2" and "\x1b" not in rows[2]
+    document = run("providers", "models", "mine", "--json").document
+    assert document[0] == {"id": "m-1", "name": None, "context": 32768, "maxOutput": None}
+
+
+def test_servers_that_are_found(run: Run, story: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    mock = serve([Reply(200, {"data": [{"id": "qwen3", "owned_by": "library"}]})])
+    port = int(mock.base_url.removesuffix("/v1").rsplit(":")[-1])
+    monkeypatch.setattr(detection, "local_servers", lambda: (LocalServer("ollama", port, ("library",)),))
+    done = run("providers", "detect")
+    assert "qwen3" in done.text and mock.base_url in done.text
+    command = f"providers add ollama --preset ollama --base-url {mock.base_url} --model qwen3"
+    assert command in done.err
+    assert run(*command.split()).code == 0
+    assert run("providers", "detect", "--json").document[0]["preset"] == "ollama"
+    monkeypatch.setattr(detection, "local_servers", lambda: ())
+    done = run("providers", "detect")
+    assert (done.code, done.text, "nothing answers" in done.err) == (0, "", True)
+
+
+def test_a_passage_of_a_provider(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve(plain("The tide ", "turned."))
+    add(run, mock.base_url)
+    arguments = ("generate", "the-quay", "--input", "Go.", "--provider", "mine")
+    done = run(*arguments, "--save")
+    assert (done.code, done.text) == (0, "The tide turned.\n")
+    assert "saved as pr-" in done.err
+    run(*arguments, "--model", "m-9", "--max-tokens", "77")
+    assert (mock.received[-1].document["model"], mock.received[-1].document["max_tokens"]) == ("m-9", 77)
+
+
+def test_a_passage_that_breaks_off(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve([chunk({"content": "The tide "})])
+    add(run, mock.base_url)
+    done = run("generate", "the-quay", "--input", "Go.", "--provider", "mine", "--save")
+    assert (done.code, done.text) == (1, "The tide \n")
+    assert "broke off" in done.err and "saved" not in done.err
