@@ -381,17 +381,17 @@ def _discard(temp: Path) -> None:
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[None]:
+def lock(path: Path, within: Path | None = None) -> Iterator[None]:
     """Hold the right to write `path` against every other process of this machine; threads of one process wait
     as well.
 
-    Two locks are held: a file in the user's state folder, and, where the system can lock a folder, the one that
-    `path` lies in, which also keeps out processes with another state folder and leaves nothing of ours beside the
-    user's files. A folder that is not there yet or can't be locked has the first alone. Programs on other machines
-    and Errata are not kept out: it is `write_atomic` that keeps their changes, by comparing. Raises `StonehandError`
-    after ten seconds.
+    Two locks are held: a file in the user's state folder, and, where the system can lock a folder, `within`, by
+    default the one that `path` lies in, which also keeps out processes with another state folder and leaves nothing
+    of ours beside the user's files. A folder that is not there or can't be locked has the first alone. Programs on
+    other machines and Errata are not kept out: it is `write_atomic` that keeps their changes, by comparing. Raises
+    `StonehandError` after ten seconds.
     """
-    with _lock_of_state(path), _lock_of_folder(path):
+    with _lock_of_state(path), _lock_of_folder(within or path.parent, path):
         yield
 
 
@@ -429,14 +429,14 @@ _held = _Held()
 
 
 @contextmanager
-def _lock_of_folder(path: Path) -> Iterator[None]:
+def _lock_of_folder(place: Path, path: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows, where a folder can't be locked
         yield
         return
     try:
-        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         yield
         return

@@ -195,7 +195,10 @@ class Exchange:
             f"there is no agent {item}: its config was left out" for item in bundle.configs if item not in known
         )
         given = {item: config for item, config in bundle.configs.items() if item in known}
-        return self._plan(story_id, branch, given, (*bundle.notes, *left_out), foreign=True)
+        # What was kept before an earlier import was here already, its scripts as they were.
+        return self._plan(
+            story_id, branch, given, (*bundle.notes, *left_out), foreign=not self._record.kept(file, data)
+        )
 
     def plan_copy(
         self, source: tuple[str, str | None, str], story_id: str, agent_name: str, branch: str | None = None
@@ -420,6 +423,11 @@ class ImportRecord:
         file = self._file(place).with_suffix("") / f"{agent_name}-{digest}.json"
         disk.write_atomic(file, data)
         return file
+
+    def kept(self, file: Path, data: bytes) -> bool:
+        """Whether a file is a copy that `keep_copy` made, as it made it."""
+        digest = hashlib.sha256(data).hexdigest()[:8]
+        return file.resolve().is_relative_to(self._folder.resolve()) and file.stem.endswith(f"-{digest}")
 
     def reduce(self, place: Path, names: Collection[str]) -> None:
         """Leave only these agents on record, or no record."""

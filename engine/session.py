@@ -279,7 +279,7 @@ class Session:
         section = [other.key for other in self.rows if other.role == row.role]
         if section.index(key) == max(0, min(index, len(section) - 1)):
             return None
-        label = Phrase("move {name}", name=row.name)
+        label = self._moving(row.name, {key})
         return self._apply(label, lambda config: edits.move_block(config, self.rows, key, index, self._other_mode))
 
     def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
@@ -400,7 +400,7 @@ class Session:
             return None
         named = _named([row for row in rows if row.key in moved])
         return self._apply(
-            Phrase("move {name}", name=named),
+            self._moving(named, moved),
             lambda config: edits.rearrange(config, rows, order, moved, self._other_mode),
         )
 
@@ -509,6 +509,15 @@ class Session:
     @property
     def _other_mode(self) -> tuple[BlockSlot, ...]:
         return self._loaded.base.other_mode if self._loaded is not None else ()
+
+    def _moving(self, name: str, moved: Collection[str]) -> Phrase:
+        """What a move is called: the whole order is written, so orders that others were pinned to are given up."""
+        pinned = [row.name for row in self.rows if row.pinned and row.key not in moved]
+        if not pinned:
+            return Phrase("move {name}", name=name)
+        return Phrase(
+            "move {name}; the order counts now for what was pinned: {pinned}", name=name, pinned=", ".join(pinned)
+        )
 
     def _tools_differ(self, base: Base) -> bool:
         return base.disabled_tools != self.document.config.disabled_tools

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -486,7 +486,7 @@ class Workspace:
         """
         session = self.session(story_id, agent_name, self.story(story_id).branch_to_write(branch).id)
         document = session.document
-        with disk.lock(_config_name(self.story(story_id), session.branch, session.agent)):
+        with self._locked(session):
             document.check_file()
             if document.state is SaveState.CONFLICT:
                 raise Conflict(
@@ -1083,8 +1083,13 @@ class Workspace:
             return self._documents[key]
 
     def _write(self, session: Session, pending: Pending) -> Path:
-        with disk.lock(_config_name(self.story(session.story), session.branch, session.agent)):
+        with self._locked(session):
             return self._write_config(session, pending)
+
+    def _locked(self, session: Session) -> AbstractContextManager[None]:
+        folder = self.story(session.story)
+        # The story's own folder is there also while that of the configs is not.
+        return disk.lock(_config_name(folder, session.branch, session.agent), folder.path)
 
     def _write_config(self, session: Session, pending: Pending) -> Path:
         folder = self.story(session.story)

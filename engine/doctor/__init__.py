@@ -10,7 +10,7 @@ from engine.doctor.branches import index_findings, layout_findings
 from engine.doctor.chain import chain_findings
 from engine.doctor.configs import Check, config_findings
 from engine.doctor.finding import Finding, Kind, Repair
-from engine.doctor.fragments import fragment_files, reference_findings, tag_findings, with_repair
+from engine.doctor.fragments import fragment_files, name_findings, reference_findings, tag_findings, with_repair
 from engine.doctor.leftovers import leftover_findings
 from engine.doctor.mending import Repaired, repair
 from engine.doctor.meta import missing_meta, order_findings, settings_findings, summary_findings
@@ -64,6 +64,7 @@ def examine(folder: StoryFolder, providers: Providers | None = None, check: Chec
         found += chain_findings(root, snapshot, files)
         found += association_findings(root, snapshot, files)
         found += tag_findings(snapshot, root, files)
+        found += name_findings(snapshot, root)
         found += reference_findings(snapshot, root, files)
         found += config_findings(root, snapshot, files, check)
         found += log_findings(root)

@@ -17,9 +17,9 @@ Path = tuple[str | int, ...]
 def mend_form(value: Any) -> None:
     """Make a config that is an object valid, in place; what is valid of it, and every unknown key, stays as it is.
 
-    A custom block keeps its place: what it has to have and is not valid becomes the safest value there is (a block
-    whose type nobody knows is a text, off), and content that is no text becomes the text of its JSON. All else that is
-    not valid is taken out, the smallest part that can be.
+    A custom block keeps its place: what it has to have and is not valid becomes the safest value there is (a block of
+    an unknown type is a text, and off; so is one whose switch is neither), and content that is no text becomes the text
+    of its JSON. All else that is not valid is taken out, the smallest part that can be.
     """
     while faults := config_faults(value):
         # From the end, so that the indices before stay right.
@@ -41,8 +41,8 @@ def _mend(value: dict[str, Any], path: Path) -> None:
 
 
 def _name(block: dict[str, Any], config: dict[str, Any]) -> None:
-    name = block.get("name")
-    block["name"] = cut(collapse_space(str(name if name else block.get("id", ""))), LONGEST_NAME).strip() or "block"
+    name = str(block.get("name") or "").strip() or str(block.get("id", ""))
+    block["name"] = cut(collapse_space(name), LONGEST_NAME).strip() or "block"
 
 
 def _id(block: dict[str, Any], config: dict[str, Any]) -> None:
@@ -52,6 +52,10 @@ def _id(block: dict[str, Any], config: dict[str, Any]) -> None:
 
 def _type(block: dict[str, Any], config: dict[str, Any]) -> None:
     block["type"] = "simple"
+    block["enabled"] = False
+
+
+def _off(block: dict[str, Any], config: dict[str, Any]) -> None:
     block["enabled"] = False
 
 
@@ -70,5 +74,6 @@ _SAFE: Final[dict[str, Callable[[dict[str, Any], dict[str, Any]], None]]] = {
     "role": _role,
     "type": _type,
     "content": _content,
+    "enabled": _off,
 }
-"""What a custom block has to have; a wrong order or switch is taken out, as there is a default."""
+"""What a custom block has to have, and its switch; a wrong order is taken out, as there is a default."""

@@ -14,6 +14,7 @@ from engine.errors import Conflict, Problem
 from engine.story import Fragment, StorySnapshot
 from engine.story.ids import FRAGMENT_ID, new_fragment_id
 from engine.story.meta import NO_META
+from engine.text import is_blank
 
 FOLDER: Final = "fragments"
 _WRITERS: Final = ("meta", "writerContextIds")
@@ -73,6 +74,14 @@ def _renamed(file: Path, new: str) -> Repair:
             disk.remove_file(file, expected=data)
 
     return Repair(Kind.FRAGMENT_ID, f"give it the new id {new} and the name {new}.json", file, act=act)
+
+
+def name_findings(snapshot: StorySnapshot, root: Path) -> Iterator[Finding]:
+    """Fragments in use without a name, which headings and catalogs give the model."""
+    for fragment in snapshot.fragments.values():
+        if is_blank(fragment.name) and not fragment.archived and fragment.type != "prose":
+            source = JsonSource(root / FOLDER / f"{fragment.id}.json")
+            yield source.found("has no name, so a model sees a heading without one", ("name",), "give it a name")
 
 
 def reference_findings(snapshot: StorySnapshot, root: Path, files: frozenset[str]) -> Iterator[Finding]:

@@ -114,5 +114,8 @@ def _in_vain(lookup: Lookup, snapshot: StorySnapshot, files: Collection[str]) ->
     carrying = [fragment for fragment in snapshot.fragments.values() if what in fragment.tags]
     if any(not fragment.archived for fragment in carrying):
         return None
+    tagged = snapshot.associations.tag_index.get(what, ())
+    if any(item in files and snapshot.get(item) is None for item in tagged):
+        return f"looks for the tag {what} {line}, whose fragment's file can't be used", "repair that file"
     who = "only archived fragments carry" if carrying else "no fragment carries"
     return f"looks for the tag {what} {line}, which {who}", "correct the tag, or give it to a fragment"

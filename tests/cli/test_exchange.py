@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,21 @@ def test_a_config_taken_from_another_agent_says_whose_it_was(run: Run, story: Pa
         told = run("import", STORY, CHAT, "-", "--dry-run", "--json", stdin=given)
         assert told.document["notes"] == [f"it was exported from {WRITER}"]
     assert run("import", STORY, WRITER, "-", "--dry-run", "--json", stdin=whole).document["notes"] == []
+
+
+def test_the_version_that_was_kept_comes_back_whole_its_scripts_on(run: Run, data: Path, bundle: Path) -> None:
+    story = make_story(data, configs={WRITER: CONFIG})
+    assert run("config", STORY, WRITER, "disable", "tools").code == 0
+    before = config_file(story).read_bytes()
+    other = json.loads(bundle.read_bytes())
+    other["config"]["overrides"] = {}
+    bundle.write_text(json.dumps(other), "utf-8")
+    assert run("import", STORY, WRITER, bundle, "--yes").code == 0
+    assert run("config", STORY, WRITER, "enable", "story-info").code in (0, 1)
+    assert run("config", STORY, WRITER, "disable", "story-info").code == 0
+    refused = run("import", STORY, "--undo", "--yes")
+    assert refused.code == 1 and "the version before is kept: stonehand import" in refused.err
+    command = shlex.split(refused.err.split("the version before is kept: stonehand ")[1].splitlines()[0])
+    done = run(*command, "--yes")
+    assert done.code == 0, done.err
+    assert config_file(story).read_bytes() == before

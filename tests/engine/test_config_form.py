@@ -66,7 +66,7 @@ def test_only_what_is_wrong_changes() -> None:
             {**block, "role": "boss", "order": "first"},
             7,
             {**block, "id": "Z", "type": "poem"},
-            {**block, "content": ["a"], "name": ""},
+            {**block, "content": ["a"], "name": "", "enabled": "yes"},
         ],
         "overrides": {"tools": {"enabled": None, "customContent": "kept"}, "summary": 3},
         "blockOrder": [1, "tools"],
@@ -79,7 +79,7 @@ def test_only_what_is_wrong_changes() -> None:
     assert first == {**block, "role": "user"}
     assert second["id"].startswith("cb-")
     assert {**second, "id": ""} == {**block, "id": "", "type": "simple", "enabled": False}
-    assert third == {**block, "content": '["a"]', "name": "cb-aaaa"}
+    assert third == {**block, "content": '["a"]', "name": "cb-aaaa", "enabled": False}
     assert value["overrides"] == {"tools": {"customContent": "kept"}}
     assert value["blockOrder"] == ["tools"]
     assert "disabledTools" not in value and "disableAutoAnalysis" not in value

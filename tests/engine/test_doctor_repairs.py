@@ -488,6 +488,11 @@ def test_an_old_tool_name_goes_to_the_tool_that_does_its_work(
 
 
 NOT_REPAIRABLE: dict[str, tuple[Fault, str, str]] = {
+    "a fragment without a name": (
+        edited(FRAGMENT, lambda v: v.update(name="  ")),
+        "name",
+        "has no name",
+    ),
     "section of a fragment that can't be read": (
         lambda story: (story / "branches/main/fragments/pr-aaaa01.json").write_text("{", "utf-8"),
         "entries[1].active",

@@ -40,6 +40,9 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("STONEHAND_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
+    here = tmp_path / "here"
+    here.mkdir(exist_ok=True)
+    monkeypatch.chdir(here)  # exports go there unless another place is named
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import StonehandError, WrongInput
-from tui.commands.frame import Command, branch_option, full_agent, warn, warn_of_doubt, with_workspace
+from tui.commands.frame import Call, Command, branch_option, full_agent, warn, warn_of_doubt, with_workspace
 from tui.output import DONE, FAILED, PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
@@ -205,9 +205,17 @@ def _take_back(workspace: Workspace, plan: TakingBack, dry_run: bool, yes: bool,
 def _earlier(plan: TakingBack, item: LeftAlone) -> str:
     """How to have a config again as it was before the import."""
     if item.copy is None:
-        return f"before, it was the default: '{PROGRAM} config {plan.story} {item.agent} reset --branch {plan.branch}'"
-    command = f"{PROGRAM} import {plan.story} {item.agent} {shlex.quote(str(item.copy))} --branch {plan.branch}"
+        command = f"{PROGRAM} config {plan.story} {item.agent} reset --branch {plan.branch}{_data()}"
+        return f"before, it was the default: '{command}'"
+    copy = shlex.quote(str(item.copy))
+    command = f"{PROGRAM} import {plan.story} {item.agent} {copy} --branch {plan.branch}{_data()}"
     return f"the version before is kept: {command}"
+
+
+def _data() -> str:
+    """`--data` as this command was given it, for another one."""
+    data = click.get_current_context().ensure_object(Call).data
+    return "" if data is None else f" --data {shlex.quote(str(data))}"
 
 
 def _tell(plan: Import) -> None:
