@@ -18,7 +18,8 @@ from pathlib import Path
 
 from engine.library import install_sample
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import Event, Request, Start, Stop, Text, Usage
+from engine.models.wire.base import Request, Start, Stop, Text, Usage
+from engine.models.wire.events import Event
 from engine.models.wire.pacing import pieces_of
 from tests.bench.generate import prose
 from tests.bench.measure import Bench, Measurement, Samples, Target, Topic, in_turns, peak_memory

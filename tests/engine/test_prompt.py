@@ -18,7 +18,8 @@ from engine.blocks.apply import ScriptResult
 from engine.blocks.config import parse_config
 from engine.context import resolver
 from engine.errors import StonehandError
-from engine.models.wire.base import Event, Request, Start, Stop, Text
+from engine.models.wire.base import Request, Start, Stop, Text
+from engine.models.wire.events import Event
 from engine.prompt import PROMPT_SECONDS, Base, Prompt, assemble, build_base, evaluate_scripts, list_rows
 from engine.runs import Run
 from engine.scripts import RUN_LIMITS, Limits, Outcome

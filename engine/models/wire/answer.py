@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from engine.models.wire.base import (
-    ChatMessage,
-    Event,
-    Failure,
-    Opaque,
-    Part,
-    Signature,
-    Start,
-    Stop,
-    Text,
-    TextPart,
-    Thinking,
-    ThinkingPart,
-    ToolArgs,
-    ToolCall,
-    ToolEnd,
-    ToolStart,
-    Usage,
-    Warned,
-    assistant_message,
-)
+from engine.models.wire.base import ChatMessage, Failure, Start, Stop, Text, Thinking, Usage, Warned
+from engine.models.wire.events import Event, Opaque, Signature, ToolArgs, ToolEnd, ToolStart
+from engine.models.wire.parts import Part, TextPart, ThinkingPart, ToolCall, assistant_message
 
 
 class Answer:

@@ -9,33 +9,13 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from engine.models.wire.base import (
-    ChatMessage,
-    Effort,
-    Event,
-    ForcedTool,
-    Opaque,
-    OpaquePart,
-    Request,
-    Signature,
-    Start,
-    Stop,
-    StopReason,
-    Text,
-    TextPart,
-    Thinking,
-    ThinkingPart,
-    ToolArgs,
-    ToolCall,
-    ToolEnd,
-    ToolStart,
-    Usage,
-    Warned,
-)
+from engine.models.wire.base import ChatMessage, Effort, Request, Start, Stop, StopReason, Text, Thinking, Usage, Warned
 from engine.models.wire.conversation import answered, with_system
+from engine.models.wire.events import Event, Opaque, Signature, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import failure_of_payload, malformed, truncated
 from engine.models.wire.parameters import NO_FIELDS, Prepared, choose_parameters
 from engine.models.wire.parsing import Parser, read_usage, split_at
+from engine.models.wire.parts import ForcedTool, OpaquePart, TextPart, ThinkingPart, ToolCall
 from engine.models.wire.profiles import Profile
 from engine.models.wire.shaping import shape
 from engine.models.wire.sse import STRAY, ServerEvent

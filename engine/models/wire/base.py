@@ -1,16 +1,19 @@
 """What every wire takes and yields: a `Request` in, a stream of normalised events out.
 
+Every wire speaks these events; `parts` and `events` have what only real providers need, and is loaded with them.
+
 Source: spec provider-wire, C0 (events) and C4 (kinds of failure).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from engine.errors import WrongInput
+if TYPE_CHECKING:
+    from engine.models.wire.events import Event
+    from engine.models.wire.parts import ForcedTool, Part, Tool, ToolCall
 
 StopReason = Literal[
     "end_turn",
@@ -46,51 +49,6 @@ EFFORTS: Final[tuple[Effort, ...]] = ("none", "minimal", "low", "medium", "high"
 
 
 @dataclass(frozen=True, slots=True)
-class TextPart:
-    """A piece of an assistant's answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingPart:
-    """A piece of an assistant's reasoning; with its `signature` it can be sent back to who signed it."""
-
-    text: str
-    signature: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of a tool by the assistant; `arguments` is the JSON text as the model wrote it."""
-
-    id: str
-    name: str
-    arguments: str = "{}"
-
-    def parsed(self) -> dict[str, Any]:
-        """The arguments. Raises `WrongInput` when they are no JSON object, which is for the model to mend."""
-        try:
-            found = json.loads(self.arguments or "{}")
-        except ValueError as error:
-            raise WrongInput(f"the arguments of {self.name} are not JSON: {error}", repair="call it again") from None
-        if not isinstance(found, dict):
-            raise WrongInput(f"the arguments of {self.name} are not a JSON object", repair="call it again")
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class OpaquePart:
-    """A part of an answer that is only to be sent back as it is, to a provider of the same `format`."""
-
-    format: str
-    data: Mapping[str, Any]
-
-
-Part = TextPart | ThinkingPart | ToolCall | OpaquePart
-
-
-@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a prompt, exactly as it is sent.
 
@@ -108,34 +66,15 @@ class ChatMessage:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools it calls."""
+        from engine.models.wire.parts import ToolCall
+
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     def in_parts(self) -> tuple[Part, ...]:
         """Its parts, those of a plain text too."""
+        from engine.models.wire.parts import TextPart
+
         return self.parts or ((TextPart(self.content),) if self.content else ())
-
-
-def assistant_message(parts: tuple[Part, ...]) -> ChatMessage:
-    """An assistant's answer as the message that is sent back in the next request."""
-    text = "".join(part.text for part in parts if isinstance(part, TextPart))
-    plain = all(isinstance(part, TextPart) for part in parts)
-    return ChatMessage("assistant", text, () if plain else parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool the model may call; `parameters` is the JSON schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ForcedTool:
-    """The one tool the model must call."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,48 +129,10 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
-    """The signature of the reasoning that came just before, or of reasoning that is not shown."""
-
-    signature: str
-
-
-@dataclass(frozen=True, slots=True)
 class Text:
     """A piece of the answer; the pieces joined are the answer."""
 
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolStart:
-    """The model begins to call a tool; `index` tells calls apart that arrive together."""
-
-    index: int
-    id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolArgs:
-    """A piece of a call's arguments; the pieces joined are JSON, or nothing."""
-
-    index: int
-    fragment: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolEnd:
-    """The arguments of a call are complete."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """A part of the answer that has to be sent back unread."""
-
-    part: OpaquePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,32 +194,6 @@ class Failure:
     def keeps_progress(self) -> bool:
         """Whether the steps already done stay worth having, so that it can go on where it stopped (spec, C4)."""
         return self.kind in ("credits", "throttled", "overloaded", "upstream", "network", "abort")
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The call failed before anything arrived and is tried again after `seconds`; `attempt` counts from 1."""
-
-    failure: Failure
-    seconds: float
-    attempt: int
-
-
-Event = (
-    Start
-    | Thinking
-    | Signature
-    | Text
-    | ToolStart
-    | ToolArgs
-    | ToolEnd
-    | Opaque
-    | Usage
-    | Warned
-    | Retry
-    | Stop
-    | Failure
-)
 
 
 class Wire(Protocol):

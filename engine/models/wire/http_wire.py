@@ -25,23 +25,8 @@ from engine.models.secret import Secret
 from engine.models.tokens import estimate_tokens
 from engine.models.windows import is_own_server
 from engine.models.wire import anthropic_messages, openai_chat
-from engine.models.wire.base import (
-    Event,
-    Failure,
-    Opaque,
-    Request,
-    Retry,
-    Signature,
-    Start,
-    Stop,
-    Text,
-    Thinking,
-    ToolArgs,
-    ToolEnd,
-    ToolStart,
-    Usage,
-    Warned,
-)
+from engine.models.wire.base import Failure, Request, Start, Stop, Text, Thinking, Usage, Warned
+from engine.models.wire.events import Event, Opaque, Retry, Signature, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import (
     Caller,
     explained,

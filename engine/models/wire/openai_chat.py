@@ -12,28 +12,22 @@ from typing import Any
 
 from engine.models.wire.base import (
     ChatMessage,
-    Event,
     Failure,
-    ForcedTool,
-    Opaque,
-    OpaquePart,
     Request,
     Start,
     Stop,
     StopReason,
     Text,
     Thinking,
-    ThinkingPart,
-    ToolArgs,
-    ToolEnd,
-    ToolStart,
     Usage,
     Warned,
 )
 from engine.models.wire.conversation import answered, with_system
+from engine.models.wire.events import Event, Opaque, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import failure_of_payload, malformed, truncated
 from engine.models.wire.parameters import NO_FIELDS, Prepared, choose_parameters
 from engine.models.wire.parsing import Parser, read_usage, split_at
+from engine.models.wire.parts import ForcedTool, OpaquePart, ThinkingPart
 from engine.models.wire.profiles import Profile
 from engine.models.wire.shaping import merge, shape
 from engine.models.wire.sse import STRAY, ServerEvent

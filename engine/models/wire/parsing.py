@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.models.wire.base import Event, Failure, Usage
+from engine.models.wire.base import Failure, Usage
+from engine.models.wire.events import Event
 from engine.models.wire.sse import ServerEvent, SseDecoder
 
 

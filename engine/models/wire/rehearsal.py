@@ -13,10 +13,14 @@ import random
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Event, Request, Start, Stop, StopReason, Text, Usage
+from engine.models.wire.base import ChatMessage, Request, Start, Stop, StopReason, Text, Usage
 from engine.models.wire.pacing import WORDS_PER_SECOND, checked_pace, paced
+
+if TYPE_CHECKING:
+    from engine.models.wire.events import Event
 
 NAME = "rehearsal"
 LABEL = "rehearsal (not a model)"

@@ -6,11 +6,14 @@ Source of the log's fields: spec context-blocks, section 1.10.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import Event, Failure, Request, Start, Stop, StopReason, Text, Thinking, Usage
+from engine.models.wire.base import Failure, Request, Start, Stop, StopReason, Text, Thinking, Usage
 from engine.models.wire.pacing import WORDS_PER_SECOND, checked_pace, paced, pieces_of
+
+if TYPE_CHECKING:
+    from engine.models.wire.events import Event
 
 _REASONS: dict[str, StopReason] = {
     "stop": "end_turn",

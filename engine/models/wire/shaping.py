@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from engine.models.wire.base import ChatMessage, Part, TextPart
+from engine.models.wire.base import ChatMessage
+from engine.models.wire.parts import Part, TextPart
 from engine.models.wire.profiles import Shaping
 
 JOINT = "\n\n"

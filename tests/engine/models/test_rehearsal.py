@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from engine.errors import WrongInput
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Event, Request, Start, Stop, Text, Usage, Wire
+from engine.models.wire.base import ChatMessage, Request, Start, Stop, Text, Usage, Wire
+from engine.models.wire.events import Event
 from engine.models.wire.rehearsal import MAX_WORDS, MIN_WORDS, RehearsalWire, compose, prompt_key
 
 ROOT = Path(__file__).parents[3]

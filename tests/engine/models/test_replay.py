@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Event, Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.base import ChatMessage, Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.events import Event
 from engine.models.wire.pacing import pieces_of
 from engine.models.wire.replay import ReplayWire
 

@@ -12,7 +12,8 @@ import pytest
 
 from engine import disk
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
-from engine.models.wire.base import Event, Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.base import Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.events import Event
 from engine.prompt import Prompt
 from engine.runs import Run, RunView, Saved, list_logs, read_log
 from engine.story import StoryFolder

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.wire.base import Event, Request, Text
+from engine.models.wire.base import Request, Text
+from engine.models.wire.events import Event
 from engine.runs import Run, UnkeptPassages
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER

@@ -10,7 +10,7 @@ from engine.models.providers import DeclaredModel, Key, Provider
 from engine.models.secret import Secret
 from engine.models.wire.answer import Answer
 from engine.models.wire.anthropic_messages import MessagesParser
-from engine.models.wire.base import Event
+from engine.models.wire.events import Event
 from engine.models.wire.openai_chat import ChatParser
 from engine.models.wire.parsing import Parser
 from engine.models.wire.profiles import Profile, presets, profile_of

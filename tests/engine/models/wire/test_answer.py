@@ -10,23 +10,10 @@ from hypothesis import strategies as st
 
 from engine.errors import WrongInput
 from engine.models.wire.answer import Answer
-from engine.models.wire.base import (
-    Failure,
-    FailureKind,
-    OpaquePart,
-    Part,
-    Signature,
-    Text,
-    TextPart,
-    Thinking,
-    ThinkingPart,
-    ToolArgs,
-    ToolCall,
-    ToolEnd,
-    ToolStart,
-    assistant_message,
-)
+from engine.models.wire.base import Failure, FailureKind, Text, Thinking
+from engine.models.wire.events import Signature, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import hide_secrets, kind_of
+from engine.models.wire.parts import OpaquePart, Part, TextPart, ThinkingPart, ToolCall, assistant_message
 from engine.models.wire.retry import CAP_SECONDS, RETRIES, retry_delay
 
 WORDS = st.text("ab ", min_size=1, max_size=3)

@@ -11,28 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.models.wire.anthropic_messages import FORMAT, build
-from engine.models.wire.base import (
-    ChatMessage,
-    Event,
-    Failure,
-    ForcedTool,
-    OpaquePart,
-    Request,
-    Signature,
-    Start,
-    Stop,
-    Text,
-    TextPart,
-    Thinking,
-    ThinkingPart,
-    Tool,
-    ToolArgs,
-    ToolCall,
-    ToolEnd,
-    ToolStart,
-    Usage,
-    assistant_message,
-)
+from engine.models.wire.base import ChatMessage, Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.events import Event, Signature, ToolArgs, ToolEnd, ToolStart
+from engine.models.wire.parts import ForcedTool, OpaquePart, TextPart, ThinkingPart, Tool, ToolCall, assistant_message
 from tests.engine.models.wire.making import answer, parsed, parser, profile
 from tests.mock_provider.scripts import begin, block, bytes_of, end, event, plain_message, text_block
 from tests.mock_provider.server import Raw, Script, Sse, Step

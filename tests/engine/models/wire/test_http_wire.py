@@ -17,27 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.models.providers import Key
-from engine.models.wire.base import (
-    EFFORTS,
-    ChatMessage,
-    Event,
-    Failure,
-    OpaquePart,
-    Request,
-    Retry,
-    Start,
-    Stop,
-    Text,
-    TextPart,
-    ThinkingPart,
-    Tool,
-    ToolCall,
-    Usage,
-    Warned,
-    assistant_message,
-)
+from engine.models.wire.base import EFFORTS, ChatMessage, Failure, Request, Start, Stop, Text, Usage, Warned
+from engine.models.wire.events import Event, Retry
 from engine.models.wire.http_wire import CallFailed, Defaults, HttpWire, payload, request_hash
 from engine.models.wire.listing import ListedModel
+from engine.models.wire.parts import OpaquePart, TextPart, ThinkingPart, Tool, ToolCall, assistant_message
 from tests.engine.models.wire.making import KEY, answer, provider
 from tests.mock_provider.scripts import DONE, begin, chunk, end, event, plain, plain_message, text_block
 from tests.mock_provider.server import Close, MockProvider, Raw, Reply, Script, Sleep, Sse, mock_provider

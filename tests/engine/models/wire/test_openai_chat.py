@@ -9,29 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.wire.base import (
-    ChatMessage,
-    Event,
-    Failure,
-    ForcedTool,
-    Opaque,
-    OpaquePart,
-    Request,
-    Start,
-    Stop,
-    Text,
-    TextPart,
-    Thinking,
-    ThinkingPart,
-    Tool,
-    ToolArgs,
-    ToolCall,
-    ToolEnd,
-    ToolStart,
-    Usage,
-    assistant_message,
-)
+from engine.models.wire.base import ChatMessage, Failure, Request, Start, Stop, Text, Thinking, Usage
+from engine.models.wire.events import Event, Opaque, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.openai_chat import DETAILS, build
+from engine.models.wire.parts import ForcedTool, OpaquePart, TextPart, ThinkingPart, Tool, ToolCall, assistant_message
 from tests.engine.models.wire.making import answer, parsed, parser, profile
 from tests.mock_provider.scripts import COUNTED, DONE, USAGE, bytes_of, call, chunk, plain
 from tests.mock_provider.server import Raw, Script, Sse, Step

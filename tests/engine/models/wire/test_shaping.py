@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.wire.base import ChatMessage, TextPart, ThinkingPart, ToolCall, assistant_message
+from engine.models.wire.base import ChatMessage
 from engine.models.wire.conversation import NO_RESULT, answered
+from engine.models.wire.parts import TextPart, ThinkingPart, ToolCall, assistant_message
 from engine.models.wire.profiles import Shaping
 from engine.models.wire.shaping import JOINT, shape
 
