@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from engine.models.wire.base import ChatMessage, Effort, Request, Start, Stop, StopReason, Text, Thinking, Usage, Warned
 from engine.models.wire.conversation import answered, with_system
+from engine.models.wire.documents import read_json
 from engine.models.wire.events import Event, Opaque, Signature, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import failure_of_payload, malformed, truncated
 from engine.models.wire.parameters import NO_FIELDS, Prepared, choose_parameters
@@ -85,7 +86,8 @@ def _thinking(effort: Effort | None, profile: Profile, limit: int, warnings: lis
         return {}
     if profile.reasoning == "adaptive":
         if effort == "none":
-            return {"thinking": {"type": "disabled"}}
+            # Some that don't think unless they are asked refuse to be told not to.
+            return {"thinking": {"type": "disabled"}} if profile.thinks_by_default else {}
         # Without it some models show their reasoning and others don't.
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}}
     if effort == "none":
@@ -185,7 +187,7 @@ def _blocks(message: ChatMessage, profile: Profile, caching: bool) -> list[dict[
 def _input(call: ToolCall) -> dict[str, Any]:
     """The arguments as the object the API wants; what is none, as the model wrote it, under a key of its own."""
     try:
-        found = json.loads(call.arguments or "{}")
+        found = read_json(call.arguments or "{}")
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"_malformed": call.arguments}
@@ -223,7 +225,7 @@ class MessagesParser(Parser):
 
     def read(self, event: ServerEvent) -> list[Event]:
         try:
-            document = json.loads(event.data)
+            document = read_json(event.data)
         except ValueError:
             if event.name == "error":
                 return self._failed(failure_of_payload(event.data))
@@ -346,7 +348,7 @@ class _Block:
         data = dict(self._given)
         if self._json:
             try:
-                data["input"] = json.loads("".join(self._json))
+                data["input"] = read_json("".join(self._json))
             except ValueError:
                 return []
         return [Opaque(OpaquePart(FORMAT, data))]

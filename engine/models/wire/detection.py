@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engine.models.wire.documents import read_json
 from engine.models.wire.listing import ListedModel, listed_models, owner_of
 from engine.models.wire.profiles import LocalServer, local_servers
 
@@ -53,7 +53,7 @@ async def _look(client: httpx.AsyncClient, server: LocalServer, known: Sequence[
                 data += chunk
                 if len(data) > LIST_BYTES:
                     return None
-        document = json.loads(data)
+        document = read_json(bytes(data))
     except (httpx.HTTPError, ValueError):
         return None
     models = listed_models(document)

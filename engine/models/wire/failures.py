@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from engine.models.secret import Secret
 from engine.models.wire.base import Failure, FailureKind
+from engine.models.wire.documents import read_json
 
 SAID_LIMIT: Final = 500
 """Characters of a provider's message that are shown."""
@@ -71,7 +72,7 @@ def failure_of_response(status: int, headers: Mapping[str, str], body: bytes, no
     """
     text = body.decode("utf-8", "replace").strip()
     try:
-        failure = failure_of_payload(json.loads(text), status)
+        failure = failure_of_payload(read_json(text), status)
     except ValueError:
         said = _html_text(text) if "<" in text[:200] else text
         failure = Failure(kind_of(status, "", said), "", status, said=said)

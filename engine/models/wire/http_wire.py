@@ -26,6 +26,7 @@ from engine.models.tokens import estimate_tokens
 from engine.models.windows import is_own_server
 from engine.models.wire import anthropic_messages, openai_chat
 from engine.models.wire.base import Failure, Request, Start, Stop, Text, Thinking, Usage, Warned
+from engine.models.wire.documents import read_json
 from engine.models.wire.events import Event, Opaque, Retry, Signature, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import (
     Caller,
@@ -230,7 +231,7 @@ class HttpWire:
                 failure = failure_of_response(response.status_code, response.headers, response.content, self._now())
                 raise CallFailed(explained(failure, caller))
             try:
-                document = response.json()
+                document = read_json(response.content)
             except ValueError:
                 document = None
             page = listed_models(document)
@@ -455,7 +456,7 @@ def _whole(parser: Parser, data: bytes) -> list[Event]:
         events = parser.feed(data)
         return events if parser.done else events + parser.end()
     try:
-        return parser.whole(json.loads(text))
+        return parser.whole(read_json(text))
     except ValueError:
         return [malformed(text) if text else truncated()]
 

@@ -23,6 +23,7 @@ from engine.models.wire.base import (
     Warned,
 )
 from engine.models.wire.conversation import answered, with_system
+from engine.models.wire.documents import read_json
 from engine.models.wire.events import Event, Opaque, ToolArgs, ToolEnd, ToolStart
 from engine.models.wire.failures import failure_of_payload, malformed, truncated
 from engine.models.wire.parameters import NO_FIELDS, Prepared, choose_parameters
@@ -171,7 +172,7 @@ class ChatParser(Parser):
         if data == "[DONE]":
             return self._finished()
         try:
-            document = json.loads(data)
+            document = read_json(data)
         except ValueError:
             if event.name in (STRAY, "error"):
                 return self._failed(malformed(data) if event.name == STRAY else failure_of_payload(data))
@@ -352,7 +353,7 @@ class _Slot:
         """Whether its arguments are whole JSON, or none at all."""
         text = "".join(self.arguments)
         try:
-            return not text or isinstance(json.loads(text), dict)
+            return not text or isinstance(read_json(text), dict)
         except ValueError:
             return False
 

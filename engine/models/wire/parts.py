@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import WrongInput
 from engine.models.wire.base import ChatMessage
+from engine.models.wire.documents import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ToolCall:
     def parsed(self) -> dict[str, Any]:
         """The arguments. Raises `WrongInput` when they are no JSON object, which is for the model to mend."""
         try:
-            found = json.loads(self.arguments or "{}")
+            found = read_json(self.arguments or "{}")
         except ValueError as error:
             raise WrongInput(f"the arguments of {self.name} are not JSON: {error}", repair="call it again") from None
         if not isinstance(found, dict):

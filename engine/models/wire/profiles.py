@@ -6,6 +6,7 @@ URL in `config.json` or `providers.toml`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -77,6 +78,7 @@ class Profile:
     prefill: bool
     reasoning: ReasoningStyle
     efforts: tuple[Effort, ...]
+    thinks_by_default: bool
     reasoning_fields: tuple[str, ...]
     replay_reasoning: Replay
     cache: Caching
@@ -306,8 +308,13 @@ def _headers(value: Any) -> str:
 
 
 def _body(value: Any) -> str:
-    good = isinstance(value, dict) and not RESERVED_BODY & value.keys()
-    return "" if good else f"a table without {', '.join(sorted(RESERVED_BODY))}"
+    if not isinstance(value, dict) or RESERVED_BODY & value.keys():
+        return f"a table without {', '.join(sorted(RESERVED_BODY))}"
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return "a table of what JSON can say: no dates, no infinite numbers"
+    return ""
 
 
 _CHECKS: Final[Mapping[str, Check]] = {
@@ -323,6 +330,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "prefill": _flag,
     "reasoning": _one_of(*get_args(ReasoningStyle)),
     "efforts": _some_of(*EFFORTS),
+    "thinks_by_default": _flag,
     "reasoning_fields": _texts,
     "replay_reasoning": _one_of(*get_args(Replay)),
     "cache": _one_of(*get_args(Caching)),

@@ -7,8 +7,9 @@ lines that are no fields, which is how some servers tell of an error.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+
+from engine.models.wire.documents import read_json
 
 STRAY = "stray"
 """The name of an event made of lines that are no fields: JSON or HTML where an event was expected."""
@@ -87,7 +88,7 @@ class SseDecoder:
         if text.rstrip().endswith("}"):
             whole = "\n".join(self._stray)
             try:
-                json.loads(whole)
+                read_json(whole)
             except ValueError:
                 return []
             self._stray.clear()

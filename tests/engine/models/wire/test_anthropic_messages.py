@@ -351,6 +351,7 @@ GO = (ChatMessage("user", "Go."),)
             "high",
             {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"}},
         ),
+        ("claude-opus-4-7", "none", {}),
         ("claude-opus-5", "none", {"thinking": {"type": "disabled"}}),
     ],
 )

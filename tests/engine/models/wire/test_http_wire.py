@@ -28,6 +28,7 @@ from tests.mock_provider.server import Close, MockProvider, Raw, Reply, Script, 
 
 GO = Request((ChatMessage("system", "You write."), ChatMessage("user", "Go on.")), "")
 RATE = {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}
+JSON = {"content-type": "application/json"}
 APIS = ("openai", "anthropic")
 SHOWN = {"openai": 2, "anthropic": 4}
 """Steps of an answer after which its first text is there, and not its end."""
@@ -437,6 +438,21 @@ async def test_what_a_request_leaves_open_the_wire_decides() -> None:
         body = ask.wire.body(asked)
         assert (body["model"], body["max_tokens"], body["temperature"]) == ("m-2", 5, 1.0)
         assert body["reasoning_effort"] == "low"
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+async def test_documents_no_one_can_read_are_failures(api: str, deep: str) -> None:
+    for script in ([Sse(deep)], [Raw(deep.encode() + b"\n")], [Reply(500, deep)], [Reply(200, deep, JSON)]):
+        async with asking(script, preset=api) as ask:
+            assert isinstance((await ask.events())[-1], Failure)
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_two_calls_at_once_do_not_mix(api: str) -> None:
+    async with asking(*[said(api, "one ", "answer")] * 2, preset=api) as ask:
+        both = await asyncio.gather(ask.events(), ask.events())
+        assert [answer(got).text for got in both] == ["one answer"] * 2
 
 
 # --- models

@@ -82,6 +82,8 @@ def test_the_last_word_counts() -> None:
         ('headers = { Authorization = "x" }', "headers", "is not a table of texts"),
         ('headers = { Host = "evil.example" }', "headers", "is not a table of texts"),
         ("extra_body = { messages = [] }", "extra_body", "is not a table without"),
+        ("extra_body = { when = 2026-01-01 }", "extra_body", "no dates"),
+        ("extra_body = { much = inf }", "extra_body", "no infinite numbers"),
         ('names = { temperature = "model" }', "names", "is not a table from"),
         ("idle_timeout = 0", "idle_timeout", "is not a number of seconds"),
         ('efforts = ["huge"]', "efforts", "is not a list of"),
