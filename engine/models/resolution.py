@@ -95,8 +95,8 @@ class Resolution:
 
     @property
     def wire(self) -> str:
-        """The name of the wire that serves it: the rehearsal, since none reaches a provider yet."""
-        return REHEARSAL
+        """The name of the wire that serves it: the provider's id, or the rehearsal's name where none was found."""
+        return self.provider.id
 
 
 @dataclass(frozen=True, slots=True)
