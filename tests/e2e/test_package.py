@@ -38,7 +38,7 @@ def test_contents(wheel: Path) -> None:
         str(file.relative_to(ROOT))
         for package in ("engine", "tui")
         for file in files(ROOT / package)
-        if file.suffix in (".py", ".md", ".js", ".tcss") or file.name == "py.typed"
+        if file.suffix in (".py", ".md", ".js", ".tcss", ".toml", ".json") or file.name == "py.typed"
     }
     info = {name for name in names if name.partition("/")[0].endswith(".dist-info")}
     assert sample and {"engine/scripts/prelude.js", "tui/styles/app.tcss"} <= sources
