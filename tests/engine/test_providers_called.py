@@ -132,6 +132,19 @@ def test_nothing_a_story_or_a_plugin_says_leads_elsewhere(
     assert len(mock.received) == 2
 
 
+def test_an_answers_limit_is_no_more_than_the_model_can_give(workspace: Workspace, data: Path, story: Path) -> None:
+    configure(
+        data, "http://127.0.0.1:9/v1", models=[{"id": "m-1", "maxOutput": 1000}, {"id": "m-2", "maxOutput": 90000}]
+    )
+    prompt = workspace.prompt(STORY)
+    limits = {}
+    for model in ("m-1", "m-2"):
+        shown = workspace.request_body(prompt, "mine", model=model)
+        assert shown is not None
+        limits[model] = shown.body["max_tokens"]
+    assert limits == {"m-1": 1000, "m-2": 8192}
+
+
 def test_who_can_not_be_called(workspace: Workspace, data: Path, story: Path) -> None:
     prompt = workspace.prompt(STORY)
     assert workspace.wire(prompt, None).name == "rehearsal"

@@ -10,6 +10,7 @@ from engine.errors import WrongInput
 from engine.models import REHEARSAL
 from engine.models.providers import Provider, Providers
 from engine.models.resolution import Resolution
+from engine.models.windows import window_of
 from engine.models.wire.http_wire import Defaults, HttpWire
 
 
@@ -22,12 +23,15 @@ def wire_for(
     """
     chosen = usable(providers, provider or resolution.provider.id)
     same = chosen.id == resolution.provider.id
+    name = model or (resolution.model if same else None) or chosen.default_model
+    # More than a model can give is an error with most; a story's limit is meant for all of them.
+    most = window_of(chosen, name).max_output or resolution.max_output_tokens
     defaults = Defaults(
-        max_output_tokens=resolution.max_output_tokens,
+        max_output_tokens=min(resolution.max_output_tokens, most),
         temperature=resolution.temperature if same else chosen.temperature,
         reasoning_off=resolution.disable_thinking,
     )
-    return HttpWire(chosen, model or (resolution.model if same else None) or chosen.default_model, defaults=defaults)
+    return HttpWire(chosen, name, defaults=defaults)
 
 
 def usable(providers: Providers, provider_id: str) -> Provider:

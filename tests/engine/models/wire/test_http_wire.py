@@ -7,7 +7,6 @@ import dataclasses
 import gc
 import json
 import logging
-import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -23,13 +22,15 @@ from engine.models.wire.http_wire import CallFailed, Defaults, HttpWire, payload
 from engine.models.wire.listing import ListedModel
 from engine.models.wire.parts import OpaquePart, TextPart, ThinkingPart, Tool, ToolCall, assistant_message
 from tests.engine.models.wire.making import KEY, answer, provider
-from tests.mock_provider.scripts import DONE, begin, chunk, end, event, plain, plain_message, text_block
+from tests.mock_provider.scripts import DONE, begin, block, call, chunk, end, event, plain, plain_message, text_block
 from tests.mock_provider.server import Close, MockProvider, Raw, Reply, Script, Sleep, Sse, mock_provider
 
 GO = Request((ChatMessage("system", "You write."), ChatMessage("user", "Go on.")), "")
 RATE = {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}
 JSON = {"content-type": "application/json"}
 APIS = ("openai", "anthropic")
+PATIENCE = 15.0
+"""Seconds to wait for something that has to happen; scripts pause for longer."""
 SHOWN = {"openai": 2, "anthropic": 4}
 """Steps of an answer after which its first text is there, and not its end."""
 
@@ -347,7 +348,7 @@ async def test_the_limit_is_sent_under_its_other_name() -> None:
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("pause", ["before", "within", "retry"])
 async def test_closing_the_stream_ends_the_call_at_once(api: str, pause: str) -> None:
-    script: Script = [Sleep(30)] if pause == "before" else [*said(api, "Once")[: SHOWN[api]], Sleep(30)]
+    script: Script = [Sleep(60)] if pause == "before" else [*said(api, "Once")[: SHOWN[api]], Sleep(60)]
     async with asking(script if pause != "retry" else [Reply(503, {})], preset=api) as ask:
         if pause == "retry":
             ask.wire._sleep = asyncio.sleep  # type: ignore[assignment]
@@ -364,23 +365,21 @@ async def test_closing_the_stream_ends_the_call_at_once(api: str, pause: str) ->
             while not ask.mock.received:
                 await asyncio.sleep(0.005)
         else:
-            await asyncio.wait_for(seen.wait(), 10)
+            await asyncio.wait_for(seen.wait(), PATIENCE)
         task.cancel()
-        begun = time.monotonic()
-        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.wait_for(asyncio.gather(task, return_exceptions=True), PATIENCE)
         assert task.cancelled()
-        assert time.monotonic() - begun < 5
         if pause != "retry":
-            await asyncio.wait_for(ask.mock.closed_by_client.wait(), 5)
+            await asyncio.wait_for(ask.mock.closed_by_client.wait(), PATIENCE)
 
 
 async def test_leaving_the_generator_closes_the_socket() -> None:
-    async with asking([*plain("Once")[:2], Sleep(30)]) as ask:
+    async with asking([*plain("Once")[:2], Sleep(60)]) as ask:
         async with aclosing(ask.wire.stream(GO)) as events:
             async for got in events:
                 if isinstance(got, Text):
                     break
-        await asyncio.wait_for(ask.mock.closed_by_client.wait(), 5)
+        await asyncio.wait_for(ask.mock.closed_by_client.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -388,13 +387,13 @@ async def test_silence_is_given_up_and_comments_are_no_silence(api: str) -> None
     keep = [Raw(b": keep-alive\n\n"), Sleep(0.2)] * 6
     async with asking([*keep, *said(api, "Hi")], preset=api, profile={"idle_timeout": 1.0}) as ask:
         assert answer(await ask.events()).text == "Hi"
-    async with asking([*said(api, "Once")[: SHOWN[api]], Sleep(30)], preset=api, profile={"idle_timeout": 0.1}) as ask:
+    async with asking([*said(api, "Once")[: SHOWN[api]], Sleep(60)], preset=api, profile={"idle_timeout": 0.1}) as ask:
         got = await ask.events()
         last = got[-1]
         assert isinstance(last, Failure)
         assert (answer(got).text, last.kind, ask.waited) == ("Once", "network", [])
         assert "nothing came for too long" in last.message
-    async with asking([Sleep(30)], preset=api, profile={"idle_timeout": 0.1}) as ask:
+    async with asking([Sleep(60)], preset=api, profile={"idle_timeout": 0.1}) as ask:
         assert (await ask.failure()).kind == "network"
         assert ask.waited == [0.5, 1.0]
 
@@ -453,6 +452,51 @@ async def test_two_calls_at_once_do_not_mix(api: str) -> None:
     async with asking(*[said(api, "one ", "answer")] * 2, preset=api) as ask:
         both = await asyncio.gather(ask.events(), ask.events())
         assert [answer(got).text for got in both] == ["one answer"] * 2
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_loop_of_tools(api: str) -> None:
+    if api == "openai":
+        asks: Script = [
+            chunk({"reasoning_content": "Where?"}),
+            call(0, "c1", "look", '{"at": '),
+            call(0, None, None, '"sea"}'),
+            chunk({}, "tool_calls"),
+            DONE,
+        ]
+    else:
+        signed = {"type": "signature_delta", "signature": "S=="}
+        tool = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+        asks = [
+            begin(),
+            *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "Where?"}, signed),
+            *block(1, tool, {"type": "input_json_delta", "partial_json": '{"at": "sea"}'}),
+            *end("tool_use"),
+        ]
+    async with asking(asks, said(api, "Calm."), preset="deepseek" if api == "openai" else api) as ask:
+        request = Request(GO.messages, "", tools=(Tool("look", "Looks.", {"type": "object"}),))
+        first = answer(await ask.events(request))
+        assert first.stop is not None and first.stop.reason == "tool_use"
+        (asked,) = first.calls
+        assert (asked.name, asked.parsed()) == ("look", {"at": "sea"})
+        result = ChatMessage("tool", "no wind", call_id=asked.id)
+        second = dataclasses.replace(request, messages=(*request.messages, first.message(), result))
+        assert answer(await ask.events(second)).text == "Calm."
+        before, after = (sent.document for sent in ask.mock.received)
+    told, answered = after["messages"][-2:]
+    if api == "openai":
+        assert after["messages"][:-2] == before["messages"]
+        assert told["reasoning_content"] == "Where?"
+        assert told["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"at": "sea"}'}
+        assert answered == {"role": "tool", "tool_call_id": "c1", "content": "no wind"}
+    else:
+        assert told["content"] == [
+            {"type": "thinking", "thinking": "Where?", "signature": "S=="},
+            {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": "sea"}},
+        ]
+        (given,) = answered["content"]
+        assert given.pop("cache_control") == {"type": "ephemeral"}
+        assert given == {"type": "tool_result", "tool_use_id": "c1", "content": "no wind"}
 
 
 # --- models
