@@ -14,9 +14,9 @@ from engine.agents.instructions import filled, for_tools
 from engine.agents.sections import Lane
 from engine.agents.sources import NEW_PROSE, Sources
 from engine.blocks import BlockSlot, ContextBlock
-from engine.context import ContextOptions, ContextState
+from engine.context import ContextOptions
 from engine.provenance import sourced
-from engine.story import Fragment, StorySnapshot
+from engine.story import Fragment, Settings, StorySnapshot
 from engine.story.render import demote, identity_sheet
 from engine.text import join_parts
 
@@ -71,7 +71,7 @@ def analyze_blocks(given: AgentInput) -> list[ContextBlock]:
             text = sections.full_section(heading, intro, found, lambda item: demote(identity_sheet(item)))
             blocks.append(ContextBlock(block_id, "user", text, order))
     if found := depths["catalog"]:
-        proposes = "proposeFragmentChanges" in used_tools(given.enabled_tools, state)
+        proposes = "proposeFragmentChanges" in used_tools(given.enabled_tools, state.story.settings)
         hint = sections.CATALOG_EDIT_HINT if proposes else sections.CATALOG_READ_HINT
         text = sections.catalog_section("Fragment Catalog", found, given.enabled_tools, hint)
         blocks.append(ContextBlock("fragment-catalog", "user", text, 390))
@@ -162,7 +162,7 @@ def analyze_instructions(given: AgentInput) -> str:
 
     A text of another set that has no such place is used as it is, for whoever wrote it left the procedure out.
     """
-    tools = used_tools(given.enabled_tools, given.state)
+    tools = used_tools(given.enabled_tools, given.state.story.settings)
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(procedure(tools), 1))
     key = "librarian.analyze.system"
     text = sourced(for_tools(given.instruction(key), tools), "instruction", key)
@@ -195,9 +195,8 @@ _ANSWER: Final = (
 )
 
 
-def used_tools(enabled_tools: Iterable[str], state: ContextState) -> tuple[str, ...]:
+def used_tools(enabled_tools: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """The enabled tools without those that the story's settings want no use of."""
-    settings = state.story.settings
     unwanted = {
         "proposeFragmentChanges": settings.disable_librarian_suggestions,
         "proposeDirections": settings.disable_librarian_directions,

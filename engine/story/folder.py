@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from engine.disk import FileCache, FolderCache, Stamp, child, lock, stamp_of
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
-from engine.story import branching, ordering, saving
+from engine.story import branching, librarian, ordering, revising, saving
 from engine.story.associations import NO_ASSOCIATIONS, Associations, parse_associations
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import INDEX, Branch, Branches, adopt_branches, content_root, is_legacy, parse_branches
@@ -240,6 +240,28 @@ class StoryFolder:
         """Choose the message a pinned fragment becomes part of; see `ordering.set_placement`."""
         file = child(self.writable_root(branch_id), "fragments", f"{fragment_id}.json")
         return self._edit(lambda: ordering.set_placement(file, placement, shown))
+
+    def revise_fragment(
+        self,
+        branch_id: str,
+        fragment_id: str,
+        before: revising.FragmentState,
+        after: revising.FragmentState,
+        reason: str,
+    ) -> saving.FileEdit | None:
+        """Change a fragment and keep what it was as a version; see `revising.revise`."""
+        file = child(self.writable_root(branch_id), "fragments", f"{fragment_id}.json")
+        return self._edit(lambda: revising.revise(file, before, after, reason))
+
+    def create_fragment(self, branch_id: str, document: Mapping[str, Any]) -> saving.FileEdit:
+        """Write a new fragment; see `saving.create_fragment`."""
+        fragments = child(self.writable_root(branch_id), "fragments")
+        return self._edit(lambda: saving.create_fragment(fragments, document))
+
+    def write_analysis(self, branch_id: str, analysis: Mapping[str, Any], passage: str) -> librarian.WrittenAnalysis:
+        """Record what the librarian found in a passage; see `librarian.write_analysis`."""
+        root = self.writable_root(branch_id)
+        return self._edit(lambda: librarian.write_analysis(root, analysis, passage))
 
     def take_back(self, edit: saving.FileEdit) -> saving.FileEdit:
         """Undo an edit of the meta or a fragment; see `saving.take_back`."""

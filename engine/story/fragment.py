@@ -15,6 +15,8 @@ from engine.disk import compact_json, json_line, parse_json
 from engine.errors import InvalidFile, Problem
 
 PLACEMENTS: Final = ("system", "user")
+STICKY_TYPES: Final = frozenset(("guideline",))
+"""The types whose new fragments are pinned."""
 _NO_META: Final[Mapping[str, Any]] = {}
 
 
@@ -81,6 +83,40 @@ def parse_fragment(file: Path, data: bytes) -> tuple[Fragment, tuple[Problem, ..
 def fragment_of(raw: Mapping[str, Any], file: Path) -> Fragment:
     """The fragment a document gives when written to `file`. Raises as `parse_fragment`."""
     return _Reader(file, b"", raw).fragment(file.name.removesuffix(".json"))[0]
+
+
+def new_document(
+    fragment_id: str,
+    fragment_type: str,
+    name: str,
+    description: str,
+    content: str,
+    now: str,
+    *,
+    meta: Mapping[str, Any] = _NO_META,
+) -> dict[str, Any]:
+    """The document of a new fragment, with every field the reference writes; `now` is the time of its creation.
+
+    One of a type that is pinned from the start (spec, section 2.1) is pinned.
+    """
+    return {
+        "id": fragment_id,
+        "type": fragment_type,
+        "name": name,
+        "description": description,
+        "content": content,
+        "tags": [],
+        "refs": [],
+        "sticky": fragment_type in STICKY_TYPES,
+        "placement": "user",
+        "createdAt": now,
+        "updatedAt": now,
+        "order": 0,
+        "meta": dict(meta),
+        "archived": False,
+        "version": 1,
+        "versions": [],
+    }
 
 
 class _Reader:

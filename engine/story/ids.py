@@ -52,15 +52,23 @@ def new_branch_id(taken: Container[str], rng: Random = _SYSTEM) -> str:
 
 
 def new_log_id(taken: Container[str], now_ms: int | None = None) -> str:
-    """An id of a generation log: `gen-` and the time in milliseconds, base 36.
+    """An id of a generation log: `gen-` and the time in milliseconds, base 36; see `_moment_id`."""
+    return _moment_id("gen", taken, now_ms)
 
-    A taken one is passed over for that of a later millisecond, where the reference would overwrite it (spec,
+
+def new_analysis_id(taken: Container[str], now_ms: int | None = None) -> str:
+    """An id of an analysis: `la-` and the time in milliseconds, base 36; see `_moment_id`."""
+    return _moment_id("la", taken, now_ms)
+
+
+def _moment_id(prefix: str, taken: Container[str], now_ms: int | None) -> str:
+    """A taken one is passed over for that of a later millisecond, where the reference would overwrite it (spec,
     bug 13).
     """
     moment = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    while (log_id := f"gen-{base36(moment)}") in taken:
+    while (found := f"{prefix}-{base36(moment)}") in taken:
         moment += 1
-    return log_id
+    return found
 
 
 def _syllables(rng: Random) -> str:

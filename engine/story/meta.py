@@ -55,6 +55,8 @@ class Settings:
     clarify_before_generate: bool = False
     disable_librarian_directions: bool = False
     disable_librarian_suggestions: bool = False
+    disable_librarian_auto_analysis: bool = False
+    auto_apply_librarian_suggestions: bool = False
 
     @property
     def type_names(self) -> dict[str, str]:
@@ -152,6 +154,8 @@ class _Reader:
             clarify_before_generate=take("clarifyBeforeGenerate", _is_flag, False, "true or false"),
             disable_librarian_directions=take("disableLibrarianDirections", _is_flag, False, "true or false"),
             disable_librarian_suggestions=take("disableLibrarianSuggestions", _is_flag, False, "true or false"),
+            disable_librarian_auto_analysis=take("disableLibrarianAutoAnalysis", _is_flag, False, "true or false"),
+            auto_apply_librarian_suggestions=take("autoApplyLibrarianSuggestions", _is_flag, False, "true or false"),
         )
 
     def _custom_types(self, raw: Mapping[str, Any]) -> tuple[CustomType, ...]:

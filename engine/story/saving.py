@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from engine.disk import dump_json, lock, parse_json, read_bytes, remove_file, write_atomic
+from engine.disk import child, dump_json, lock, parse_json, read_bytes, remove_file, write_atomic
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.story.branches import now_iso
 from engine.story.chain import ChainEntry, ProseChain, parse_chain
-from engine.story.fragment import Fragment, fragment_of
+from engine.story.fragment import Fragment, fragment_of, new_document
 from engine.story.ids import new_fragment_id, new_log_id
 
 _ATTEMPTS: Final = 5
@@ -23,11 +23,11 @@ _ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A file that was rewritten, with all its bytes before and after."""
+    """A file that was rewritten, with all its bytes before and after; None where there was, or is, no file."""
 
     file: Path
-    before: bytes
-    after: bytes
+    before: bytes | None
+    after: bytes | None
 
 
 def append_prose(
@@ -71,7 +71,7 @@ def write_log(root: Path, log: Mapping[str, Any]) -> str:
             taken.add(log_id)
         else:
             return log_id
-    raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=logs)
+    raise _names_taken(logs)
 
 
 def edit_meta(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
@@ -97,18 +97,42 @@ def edit_document(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
             return None
         if "updatedAt" in document:
             changed = {**changed, "updatedAt": now_iso()}
-        edit = FileEdit(file, found, dump_json(changed))
-        write_atomic(file, edit.after, expected=found)
-        return edit
+        data = dump_json(changed)
+        write_atomic(file, data, expected=found)
+        return FileEdit(file, found, data)
+
+
+def create_fragment(fragments: Path, document: Mapping[str, Any]) -> FileEdit:
+    """Write a new fragment under the id in its document.
+
+    When that name is taken meanwhile it gets another id of its type, which the name of the file then says. Raises
+    `StonehandError`.
+    """
+    taken: set[str] = set()
+    for _ in range(_ATTEMPTS):
+        file = child(fragments, f"{document['id']}.json")
+        data = dump_json(document)
+        try:
+            with lock(file):
+                write_atomic(file, data, expected=None)
+        except Conflict:
+            taken = taken or {found.stem for found in fragments.glob("*.json")}
+            document = {**document, "id": new_fragment_id(document["type"], taken)}
+        else:
+            return FileEdit(file, None, data)
+    raise _names_taken(fragments)
 
 
 def take_back(edit: FileEdit) -> FileEdit:
-    """Give a file the bytes it had before an edit; returns what does the edit again.
+    """Give a file the bytes it had before an edit, or remove it if there was none; returns what does the edit again.
 
     Raises `Conflict` when it is not as the edit left it.
     """
     with lock(edit.file):
-        write_atomic(edit.file, edit.before, expected=edit.after)
+        if edit.before is not None:
+            write_atomic(edit.file, edit.before, expected=edit.after)
+        elif edit.after is not None:
+            remove_file(edit.file, expected=edit.after)
     return FileEdit(edit.file, edit.after, edit.before)
 
 
@@ -122,25 +146,7 @@ def _write_fragment(
     taken = {file.stem for file in fragments.glob("pr-*.json")}
     for _ in range(_ATTEMPTS):
         fragment_id = new_fragment_id("prose", taken)
-        now = now_iso()
-        document = {
-            "id": fragment_id,
-            "type": "prose",
-            "name": name,
-            "description": description,
-            "content": content,
-            "tags": [],
-            "refs": [],
-            "sticky": False,
-            "placement": "user",
-            "createdAt": now,
-            "updatedAt": now,
-            "order": 0,
-            "meta": dict(meta),
-            "archived": False,
-            "version": 1,
-            "versions": [],
-        }
+        document = new_document(fragment_id, "prose", name, description, content, now_iso(), meta=meta)
         file = fragments / f"{fragment_id}.json"
         data = dump_json(document)
         try:
@@ -149,7 +155,11 @@ def _write_fragment(
             taken.add(fragment_id)
         else:
             return file, data, fragment_of(document, file)
-    raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=fragments)
+    raise _names_taken(fragments)
+
+
+def _names_taken(folder: Path) -> StonehandError:
+    return StonehandError("can't be written: its names are taken as fast as they are chosen", file=folder)
 
 
 def _append_to_chain(chain_file: Path, unchained: Sequence[Fragment], fragment_id: str) -> None:

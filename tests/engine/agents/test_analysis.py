@@ -139,7 +139,7 @@ def test_the_procedure_names_only_tools_there_are_and_closes_up(story: StoryBuil
 def test_the_storys_settings_take_steps_away(story: StoryBuilder) -> None:
     def steps(**flags: Any) -> str:
         story.meta(flags)
-        return "\n".join(procedure(used_tools(TOOLS, input_of(story, agent(ANALYZE)).state)))
+        return "\n".join(procedure(used_tools(TOOLS, input_of(story, agent(ANALYZE)).state.story.settings)))
 
     assert "proposeDirections" in steps() and "proposeFragmentChanges" in steps()
     assert "proposeDirections" not in steps(disableLibrarianDirections=True)

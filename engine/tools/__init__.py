@@ -1,0 +1,79 @@
+"""The tools of the agents: what a model may call, what a call does, and what comes back.
+
+The modules are loaded when a name of theirs is first used: the models of the inputs are slow to make.
+"""
+
+from typing import TYPE_CHECKING
+
+from engine.lazy import names_of
+
+if TYPE_CHECKING:
+    from engine.tools.analyzing import plan_proposal, save_analysis
+    from engine.tools.collected import Analysis, Direction, Mention, Option, Proposal, Question
+    from engine.tools.editing import ACCEPTED, AUTOMATIC, WhenApplied, apply_now, put_aside, when_applied
+    from engine.tools.host import Collected, Host, RunLogs, Settle, Settled
+    from engine.tools.invoking import Calls, Invocation, Invoked, calls_of
+    from engine.tools.offering import offered, shadowing
+    from engine.tools.older import current_name, describe_call
+    from engine.tools.plan import Applied, FragmentChange, Outcome, Plan, Written, apply, take_back
+    from engine.tools.schema import ToolInput, WrongCall
+    from engine.tools.tool import Tool, ToolCall, ToolResult, run_call
+
+__all__ = [
+    "ACCEPTED",
+    "AUTOMATIC",
+    "Analysis",
+    "Applied",
+    "Calls",
+    "Collected",
+    "Direction",
+    "FragmentChange",
+    "Host",
+    "Invocation",
+    "Invoked",
+    "Mention",
+    "Option",
+    "Outcome",
+    "Plan",
+    "Proposal",
+    "Question",
+    "RunLogs",
+    "Settle",
+    "Settled",
+    "Tool",
+    "ToolCall",
+    "ToolInput",
+    "ToolResult",
+    "WhenApplied",
+    "Written",
+    "WrongCall",
+    "apply",
+    "apply_now",
+    "calls_of",
+    "current_name",
+    "describe_call",
+    "offered",
+    "plan_proposal",
+    "put_aside",
+    "run_call",
+    "save_analysis",
+    "shadowing",
+    "take_back",
+    "when_applied",
+]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "analyzing": ("plan_proposal", "save_analysis"),
+        "collected": ("Analysis", "Direction", "Mention", "Option", "Proposal", "Question"),
+        "editing": ("ACCEPTED", "AUTOMATIC", "WhenApplied", "apply_now", "put_aside", "when_applied"),
+        "host": ("Collected", "Host", "RunLogs", "Settle", "Settled"),
+        "invoking": ("Calls", "Invocation", "Invoked", "calls_of"),
+        "offering": ("offered", "shadowing"),
+        "older": ("current_name", "describe_call"),
+        "plan": ("Applied", "FragmentChange", "Outcome", "Plan", "Written", "apply", "take_back"),
+        "schema": ("ToolInput", "WrongCall"),
+        "tool": ("Tool", "ToolCall", "ToolResult", "run_call"),
+    },
+)
