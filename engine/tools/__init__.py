@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.lazy import names_of
 
 if TYPE_CHECKING:
-    from engine.tools.analyzing import plan_proposal, save_analysis
+    from engine.tools.analyzing import plan_proposal, proposals_of, save_analysis
     from engine.tools.collected import Analysis, Direction, Mention, Option, Proposal, Question
     from engine.tools.editing import ACCEPTED, AUTOMATIC, WhenApplied, apply_now, put_aside, when_applied
     from engine.tools.host import Collected, Host, RunLogs, Settle, Settled
@@ -54,6 +54,7 @@ __all__ = [
     "describe_call",
     "offered",
     "plan_proposal",
+    "proposals_of",
     "put_aside",
     "run_call",
     "save_analysis",
@@ -65,7 +66,7 @@ __all__ = [
 __getattr__ = names_of(
     __name__,
     {
-        "analyzing": ("plan_proposal", "save_analysis"),
+        "analyzing": ("plan_proposal", "proposals_of", "save_analysis"),
         "collected": ("Analysis", "Direction", "Mention", "Option", "Proposal", "Question"),
         "editing": ("ACCEPTED", "AUTOMATIC", "WhenApplied", "apply_now", "put_aside", "when_applied"),
         "host": ("Collected", "Host", "RunLogs", "Settle", "Settled"),

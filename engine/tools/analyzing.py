@@ -6,6 +6,7 @@ left out, and so is one of a fragment that is not there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -15,7 +16,7 @@ from engine.errors import StonehandError
 from engine.story import StoryFolder, StorySnapshot
 from engine.story.librarian import WrittenAnalysis
 from engine.tools.collected import Analysis, Contradiction, Direction, Mention, Proposal, TimelineEvent
-from engine.tools.fragment_edits import EditFragments, Operation, plan_fragment_edits
+from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
 from engine.tools.host import Host
 from engine.tools.plan import Plan, described
 from engine.tools.schema import FROM_TEXT, Texts, ToolInput, WrongCall, checked_input
@@ -190,11 +191,25 @@ def plan_proposal(snapshot: StorySnapshot, proposal: Proposal) -> Plan:
 
 
 def _edits_of(proposal: Proposal) -> EditFragments:
+    given = {"title": proposal.title, "rationale": proposal.rationale, "operations": list(proposal.operations)}
     try:
-        operations = [checked_input(Operation, operation) for operation in proposal.operations]
+        return checked_input(EditFragments, given)
     except WrongCall as error:
         raise StonehandError(f"the proposal can't be used: {error}") from None
-    return EditFragments(title=proposal.title, rationale=proposal.rationale, operations=operations)
+
+
+def proposals_of(analysis: Mapping[str, Any]) -> tuple[Proposal, ...]:
+    """The proposals in an analysis on disk; what is none is passed over, and `plan_proposal` checks the rest."""
+    found = analysis.get("fragmentChangeProposals")
+    return tuple(
+        Proposal(
+            str(item.get("title") or ""),
+            str(item.get("rationale") or ""),
+            tuple(operation for operation in item["operations"] if isinstance(operation, Mapping)),
+        )
+        for item in (found if isinstance(found, list) else ())
+        if isinstance(item, Mapping) and isinstance(item.get("operations"), list)
+    )
 
 
 def save_analysis(

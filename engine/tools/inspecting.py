@@ -28,10 +28,10 @@ TOTAL_LIMIT: Final = 80_000
 CALLS_SHOWN: Final = 100
 
 _SECRETS: Final = re.compile(
-    r"(?i:\b(?:bearer|basic)\s+[a-z0-9._~+/=-]{12,})"
-    r"|\b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|pat|key|AIza)[-_]?[A-Za-z0-9_-]{20,}"
-    r"|(?i:(?P<name>\b(?:x-api-key|api[-_]?key|authorization|access[-_]?token|secret|password)[\"']?\s*[:=]\s*[\"']?)"
+    r"(?i:(?P<name>\b(?:x-)?(?:api[-_]?key|authorization|access[-_]?token)[\"']?\s*[:=]\s*[\"']?(?:bearer\s+|basic\s+)?)"
     r"[^\s\"',;]{6,})"
+    r"|(?i:\b(?:bearer|basic)\s+[a-z0-9._~+/=-]{16,})"
+    r"|\b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|pat|key|AIza)[-_]?[A-Za-z0-9_-]{20,}"
 )
 
 
@@ -83,10 +83,11 @@ class _Shown:
     def text(self, value: Any) -> str:
         text = value if isinstance(value, str) else ""
         # A little more than is shown, so that a key at the cut is still seen to be one.
-        shown = cut(redacted(cut(text, TEXT_LIMIT + 500)), min(TEXT_LIMIT, self._room))
-        length = utf16_length(shown)
-        self._room -= length
-        self.was_cut = self.was_cut or length < utf16_length(redacted(text) if length < TEXT_LIMIT else text)
+        head = cut(text, TEXT_LIMIT + 500)
+        clean = redacted(head)
+        shown = cut(clean, min(TEXT_LIMIT, self._room))
+        self._room -= utf16_length(shown)
+        self.was_cut = self.was_cut or len(head) < len(text) or len(shown) < len(clean)
         return shown
 
     def value(self, value: Any, depth: int = 0) -> Any:

@@ -8,10 +8,9 @@ Source: spec, sections 1.6 and 10.7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from engine.errors import Problem, StonehandError, WrongInput
 from engine.story import FileEdit, Fragment, StoryFolder, StorySnapshot
@@ -19,6 +18,9 @@ from engine.story.branches import now_iso
 from engine.story.fragment import new_document
 from engine.story.revising import FragmentState
 from engine.tools.hashing import state_hash
+
+FRAGMENTS_NAMED: Final = 20
+FAULTS_TOLD: Final = 3
 
 ChangeKind = Literal["create", "change", "archive"]
 Status = Literal["planned", "unchanged", "failed"]
@@ -90,10 +92,6 @@ class Applied:
     def problems(self) -> tuple[Problem, ...]:
         """Why changes were not carried out."""
         return tuple(item.problem for item in self.written if item.problem is not None)
-
-    def problem_of(self, fragment_id: str) -> Problem | None:
-        """Why the change of a fragment was not carried out; None when it was."""
-        return next((item.problem for item in self.written if item.change.fragment_id == fragment_id), None)
 
 
 def apply(plan: Plan, folder: StoryFolder, reason: str | None = None) -> Applied:
@@ -210,42 +208,49 @@ def why_protected(fragment: Fragment, content: str) -> str:
 
 
 def described(plan: Plan, decision: str, applied: Applied | None = None) -> dict[str, Any]:
-    """A plan and what became of it as the model is told it (spec, section 10.7: a result for each operation)."""
+    """A plan and what became of it as the model is told it (spec, section 10.7: a result for each operation).
+
+    `decision` stands where nothing kept an operation from it. Of many fragments only some are named, with their number.
+    """
+    named, problems = _carried_out(plan, applied)
     results = []
-    renamed = {} if applied is None else _renamed(plan, applied)
     for outcome in plan.outcomes:
-        ids = [renamed.get(item, item) for item in outcome.fragment_ids]
+        ids = [named.get(item, item) for item in outcome.fragment_ids]
         entry: dict[str, Any] = {"index": outcome.index, "operation": outcome.label}
-        status = decision if outcome.status == "planned" else outcome.status
-        error = outcome.error
-        if outcome.status == "planned" and applied is not None:
-            problems = [problem for item in ids if (problem := applied.problem_of(item)) is not None]
-            if problems:
-                status = "failed" if len(problems) == len(ids) else "partly applied"
-                error = "; ".join(dict.fromkeys(map(_told, problems)))
+        status, error = decision if outcome.status == "planned" else outcome.status, outcome.error
+        kept_from = [problems[item] for item in ids if item in problems] if outcome.status == "planned" else []
+        if kept_from:
+            status = "failed" if len(kept_from) == len(ids) else "partly applied"
+            error = "; ".join(list(dict.fromkeys(map(_told, kept_from)))[:FAULTS_TOLD])
         entry["status"] = status
         if len(ids) == 1:
             entry["fragmentId"] = ids[0]
         elif ids:
-            entry["fragmentIds"] = ids
+            entry["fragmentIds"] = ids[:FRAGMENTS_NAMED]
+        if len(ids) > FRAGMENTS_NAMED:
+            entry["fragments"] = len(ids)
         if outcome.count is not None:
             entry["replacements"] = outcome.count
         if error:
             entry["error"] = error
         results.append(entry)
     hashes = {
-        renamed.get(change.fragment_id, change.fragment_id): state_hash(change.after)
-        for change in plan.changes
-        if applied is not None and applied.problem_of(renamed.get(change.fragment_id, change.fragment_id)) is None
+        fragment_id: state_hash(change.after)
+        for change in (plan.changes if applied is not None else ())
+        if (fragment_id := named.get(change.fragment_id, change.fragment_id)) not in problems and change.type != "prose"
     }
     return {"results": results, **({"baseHashes": hashes} if hashes else {})}
 
 
+def _carried_out(plan: Plan, applied: Applied | None) -> tuple[dict[str, str], dict[str, Problem]]:
+    """The ids that new fragments were given, by those planned, and why fragments were not changed, by id."""
+    if applied is None:
+        return {}, {}
+    named = {
+        change.fragment_id: item.change.fragment_id for change, item in zip(plan.changes, applied.written, strict=True)
+    }
+    return named, {item.change.fragment_id: item.problem for item in applied.written if item.problem is not None}
+
+
 def _told(problem: Problem) -> str:
     return f"{problem.message} — {problem.repair}" if problem.repair else problem.message
-
-
-def _renamed(plan: Plan, applied: Applied) -> Mapping[str, str]:
-    """Planned ids of new fragments to those they were given."""
-    pairs = zip(plan.changes, applied.written, strict=True)
-    return {change.fragment_id: item.change.fragment_id for change, item in pairs}

@@ -76,11 +76,12 @@ def read_fragments(snapshot: StorySnapshot, given: ReadFragments) -> dict[str, A
             missing.append(fragment_id)
             continue
         content = _shown_content(fragment)
-        if len(content) > room and found:
+        size = len(content) + len(fragment.name) + len(fragment.description)
+        if size > room and found:
             omitted.append(fragment_id)
             continue
         found.append(_full(fragment, content))
-        room -= len(content)
+        room -= size
     result: dict[str, Any] = {"fragments": found, "missing": missing}
     return {**result, "omitted": omitted} if omitted else result
 
@@ -128,6 +129,8 @@ def find_fragments(snapshot: StorySnapshot, given: FindFragments) -> dict[str, A
     total = 0
     for fragment in _of_types(snapshot, given.types, given.includeArchived):
         for field in fields:
+            if field == "content" and fragment.type in PICTURES:
+                continue
             text: str = getattr(fragment, field)
             match = pattern.search(text)
             if match is not None:
@@ -178,12 +181,15 @@ def list_fragments(snapshot: StorySnapshot, given: ListFragments) -> dict[str, A
         pattern = re.compile(re.escape(given.query), re.IGNORECASE)
         found = (item for item in found if pattern.search(f"{item.id}\n{item.name}\n{item.description}"))
     listed = list(found)
-    shown = listed[: given.limit]
-    return {
-        "fragments": [_summary(item) for item in shown],
-        "total": len(listed),
-        "truncated": len(shown) < len(listed),
-    }
+    shown: list[dict[str, Any]] = []
+    room = CONTENT_LIMIT
+    for item in listed[: given.limit]:
+        summary = _summary(item)
+        room -= sum(len(str(value)) for value in summary.values())
+        if room < 0:
+            break
+        shown.append(summary)
+    return {"fragments": shown, "total": len(listed), "truncated": len(shown) < len(listed)}
 
 
 def read_prose_chain(snapshot: StorySnapshot, given: ReadProseChain) -> dict[str, Any]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -567,3 +570,61 @@ def test_the_fragment_of_a_document_is_what_is_compared(story: StoryBuilder) -> 
     plan = planned(story, {"op": "append_paragraph", "fragmentId": "kn-blank", "text": "b"})
     assert apply(plan, story.folder()).problems == ()
     assert "name" not in read(story, "kn-blank")
+
+
+# -- many at once
+
+APPENDER = """
+import sys
+from pathlib import Path
+from engine.story import StoryFolder
+from engine.tools import apply
+from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
+folder, word, done = StoryFolder(Path(sys.argv[1])), sys.argv[2], 0
+while done < 15:
+    text = f"{word}{done}"
+    operations = [
+        {"op": "append_paragraph", "fragmentId": "ch-bafego", "text": text},
+        {"op": "append_paragraph", "fragmentId": "lo-harbor", "text": text},
+    ]
+    plan = plan_fragment_edits(folder.snapshot("main"), EditFragments.model_validate({"operations": operations}))
+    first, second = apply(plan, folder).written
+    while second.problem is not None:
+        again = EditFragments.model_validate({"operations": operations[1:]})
+        (second,) = apply(plan_fragment_edits(folder.snapshot("main"), again), folder).written
+    while first.problem is not None:
+        again = EditFragments.model_validate({"operations": operations[:1]})
+        (first,) = apply(plan_fragment_edits(folder.snapshot("main"), again), folder).written
+    done += 1
+"""
+
+
+def test_several_programs_at_once_lose_nothing(story: StoryBuilder) -> None:
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", APPENDER, str(story.path), word], env=environment, stderr=subprocess.PIPE
+        )
+        for word in "ab"
+    ]
+    for program in programs:
+        _, errors = program.communicate(timeout=120)
+        assert program.returncode == 0, errors.decode()
+    for fragment_id in ("ch-bafego", "lo-harbor"):
+        document = read(story, fragment_id)
+        paragraphs = document["content"].split("\n\n")[1:]
+        assert sorted(paragraphs) == sorted(f"{word}{number}" for word in "ab" for number in range(15))
+        assert document["version"] == 31
+        assert [item["version"] for item in document["versions"]] == list(range(1, 31))
+
+
+def test_an_edit_of_a_very_long_story(story: StoryBuilder, call: Call) -> None:
+    ids = [f"pr-{number:04}" for number in range(300)]
+    for fragment_id in ids:
+        story.add(fragment_id, "prose", content=f"{fragment_id}: the gull.")
+    story.chain(*ids)
+    (result,) = call("editProse", edits=[{"oldText": "gull", "newText": "tern"}]).value["results"]
+    assert (result["status"], result["replacements"], result["fragments"]) == ("applied", 300, 300)
+    assert len(result["fragmentIds"]) == 20
+    assert read(story, "pr-0299")["content"] == "pr-0299: the tern."

@@ -171,3 +171,16 @@ def test_ten_thousand_fragments(story: StoryBuilder, call: Call) -> None:
     results = call("editFragments", operations=operations).value["results"]
     assert {item["status"] for item in results} == {"applied"}
     print(f"first {read - begun:.2f} s, then {time.perf_counter() - read:.2f} s")
+
+
+def test_a_list_is_cut_where_there_is_no_more_room(story: StoryBuilder, call: Call) -> None:
+    for number in range(300):
+        story.add(f"kn-{number:04}", "knowledge", name="n" * 500, description="d" * 5000)
+    result = call("listFragments", limit=500)
+    assert result.value["truncated"] is True
+    assert 100 < len(result.value["fragments"]) < 300
+    assert not result.text.startswith('{"error"')
+
+
+def test_the_data_of_a_picture_is_not_searched(call: Call) -> None:
+    assert call("findFragments", query="base64", types=["image"]).value["matches"] == []

@@ -1,0 +1,307 @@
+"""Analyzing a passage: what is kept of a report, and the librarian's files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+
+from engine.errors import NotFound, StonehandError
+from engine.story import Fragment
+from engine.story.librarian import MENTIONS_KEPT, latest_analysis, read_analysis, update_analysis
+from engine.tools import Analysis, Host, Proposal, ToolCall, apply, plan_proposal, proposals_of, save_analysis
+from engine.tools.offering import CORE
+from tests.engine.story_builder import StoryBuilder, tree
+
+PASSAGE = "pr-three"
+
+
+@pytest.fixture
+def passage(story: StoryBuilder) -> Fragment:
+    story.add(PASSAGE, "prose", content="Ines cursed. The Harbour was dark.", meta={"annotations": [{"type": "mark"}]})
+    found = story.snapshot().get(PASSAGE)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def analyst(story: StoryBuilder, passage: Fragment) -> Host:
+    return Host(story.folder(), "main", "librarian.analyze", passage=passage)
+
+
+def run(host: Host, name: str, **arguments: Any) -> dict[str, Any]:
+    return dict(asyncio.run(CORE[name].run(ToolCall("1", name, arguments), host)).value)
+
+
+def report(host: Host, **more: Any) -> dict[str, Any]:
+    return run(host, "reportAnalysis", **{"summary": "Ines curses.", **more})
+
+
+def read(story: StoryBuilder, name: str) -> Any:
+    return json.loads((story.root / name).read_bytes())
+
+
+MENTIONS = [
+    {"fragmentId": "ch-bafego", "text": "Ines"},
+    {"fragmentId": "ch-bafego", "text": "ines"},
+    {"fragmentId": "ch-nobody", "text": "Ines"},
+    {"fragmentId": "lo-harbor", "text": "The Harbour"},
+    {"fragmentId": "ch-bafego", "text": "Ines"},
+]
+
+
+def test_mentions_must_stand_in_the_passage(analyst: Host) -> None:
+    told = report(analyst, mentions=MENTIONS)
+    assert told == {
+        "reported": True,
+        "mentions": 2,
+        "rejectedMentions": [
+            {
+                "index": 1,
+                "fragmentId": "ch-bafego",
+                "error": "the passage does not hold these words, exactly as they are written",
+            },
+            {"index": 2, "fragmentId": "ch-nobody", "error": "there is no such fragment"},
+        ],
+    }
+    assert [(item.fragment_id, item.text) for item in analyst.collected.analysis.mentions] == [
+        ("ch-bafego", "Ines"),
+        ("lo-harbor", "The Harbour"),
+    ]
+
+
+def test_lists_are_cut_to_the_caps_and_that_is_said(analyst: Host) -> None:
+    told = report(
+        analyst,
+        events=[str(number) for number in range(9)],
+        stateChanges=["a"] * 8,
+        openThreads=["a"] * 10,
+        mentions=[
+            {"fragmentId": "ch-bafego", "text": "Ines cursed. The Harbour was dark."[:size]} for size in range(1, 35)
+        ],
+        contradictions=[{"description": "x", "fragmentIds": ["ch-bafego", "ch-nobody"]}] * 13,
+        timelineEvents=[{"event": "x"}] * 15,
+    )
+    assert told["leftOut"] == {"events": 1, "openThreads": 2, "contradictions": 1, "timelineEvents": 3}
+    analysis = analyst.collected.analysis
+    assert analysis.events == tuple("01234567")
+    assert (len(analysis.mentions), len(analysis.contradictions), len(analysis.timeline)) == (34, 12, 12)
+    assert analysis.contradictions[0].fragment_ids == ("ch-bafego",)
+    assert analysis.timeline[0].position == "during"
+
+
+def test_a_second_report_takes_the_place_of_the_first(analyst: Host) -> None:
+    report(analyst, events=["a"], mentions=MENTIONS)
+    run(analyst, "proposeDirections", directions=[{"title": "t", "description": "d", "instruction": "i"}])
+    report(analyst, summary="Again.")
+    analysis = analyst.collected.analysis
+    assert (analysis.summary, analysis.events, analysis.mentions) == ("Again.", (), ())
+    assert len(analysis.directions) == 1
+
+
+def test_only_an_analysis_reports(story: StoryBuilder) -> None:
+    assert report(Host(story.folder(), "main")) == {"error": "this run analyzes no passage"}
+
+
+def test_finishing_ends_the_run(analyst: Host) -> None:
+    result = asyncio.run(CORE["finishAnalysis"].run(ToolCall("1", "finishAnalysis"), analyst))
+    assert result.ends
+    assert result.value == {"finished": True, "note": "Nothing was reported about the passage."}
+    report(analyst)
+    assert run(analyst, "finishAnalysis") == {"finished": True}
+    assert analyst.collected.analysis.finished
+
+
+def test_proposals_change_nothing_and_can_be_applied_later(story: StoryBuilder, analyst: Host) -> None:
+    before = tree(story.path)
+    told = run(
+        analyst,
+        "proposeFragmentChanges",
+        title="Ines",
+        rationale="She cursed.",
+        operations=[
+            {"op": "append_paragraph", "fragmentId": "ch-bafego", "text": "She curses."},
+            {"op": "append_paragraph", "fragmentId": "ch-nobody", "text": "x"},
+            {"op": "create_fragment", "type": "knowledge", "name": "Oaths", "content": "Many."},
+        ],
+    )
+    assert [item["status"] for item in told["results"]] == ["proposed", "failed", "proposed"]
+    assert "fragmentId" not in told["results"][2]
+    assert tree(story.path) == before
+    (proposal,) = analyst.collected.analysis.proposals
+    assert len(proposal.operations) == 2
+    plan = plan_proposal(story.snapshot(), proposal)
+    assert (plan.title, plan.rationale) == ("Ines", "She cursed.")
+    apply(plan, story.folder(), "librarian-manual-accept")
+    document = read(story, "fragments/ch-bafego.json")
+    report(analyst)
+    assert proposals_of(read_analysis(story.root, saved(story, analyst).id)) == (proposal,)
+    assert proposals_of({"fragmentChangeProposals": [1, {"operations": "x"}, {"operations": [1]}]}) == (
+        Proposal("", "", ()),
+    )
+    assert document["content"].endswith("\n\nShe curses.")
+    assert document["versions"][0]["reason"] == "librarian-manual-accept"
+
+
+def test_a_proposal_from_a_file_is_checked(story: StoryBuilder) -> None:
+    with pytest.raises(StonehandError, match=r"the proposal can't be used: operations\[0\].op: must be one of"):
+        plan_proposal(story.snapshot(), Proposal("", "", ({"op": "burn"},)))
+    with pytest.raises(StonehandError, match="the proposal can't be used"):
+        plan_proposal(story.snapshot(), Proposal("", "", ()))
+
+
+def test_too_many_proposals(analyst: Host) -> None:
+    operation = {"op": "append_paragraph", "fragmentId": "ch-bafego", "text": "x"}
+    for _ in range(20):
+        assert "results" in run(analyst, "proposeFragmentChanges", operations=[operation])
+    assert "20 proposals" in run(analyst, "proposeFragmentChanges", operations=[operation])["error"]
+
+
+# -- the librarian's files
+
+
+def saved(story: StoryBuilder, host: Host) -> Any:
+    assert host.passage is not None
+    return save_analysis(story.folder(), "main", PASSAGE, host.passage.content, host.collected.analysis)
+
+
+def test_the_files_are_those_of_the_reference(story: StoryBuilder, analyst: Host) -> None:
+    report(
+        analyst,
+        events=["a"],
+        stateChanges=["b"],
+        openThreads=["c"],
+        mentions=MENTIONS,
+        contradictions=[{"description": "d", "fragmentIds": ["ch-bafego"]}],
+        timelineEvents=[{"event": "e", "position": "before"}],
+    )
+    run(analyst, "proposeDirections", directions=[{"title": "t", "description": "d", "instruction": "i"}])
+    written = saved(story, analyst)
+    assert written.problems == ()
+    assert re.fullmatch("la-[0-9a-z]{8,9}", written.id)
+    analysis = read(story, f"librarian/analyses/{written.id}.json")
+    created = analysis["createdAt"]
+    assert analysis == {
+        "id": written.id,
+        "createdAt": created,
+        "fragmentId": PASSAGE,
+        "summaryUpdate": "Ines curses.",
+        "structuredSummary": {"events": ["a"], "stateChanges": ["b"], "openThreads": ["c"]},
+        "mentionedCharacters": ["ch-bafego"],
+        "mentions": [
+            {"characterId": "ch-bafego", "fragmentId": "ch-bafego", "text": "Ines"},
+            {"fragmentId": "lo-harbor", "text": "The Harbour"},
+        ],
+        "contradictions": [{"description": "d", "fragmentIds": ["ch-bafego"]}],
+        "fragmentSuggestions": [],
+        "fragmentChangeProposals": [],
+        "timelineEvents": [{"event": "e", "position": "before"}],
+        "directions": [{"title": "t", "description": "d", "instruction": "i"}],
+    }
+    assert read(story, "librarian/state.json") == {
+        "lastAnalyzedFragmentId": PASSAGE,
+        "summarizedUpTo": None,
+        "recentMentions": {"ch-bafego": [PASSAGE]},
+        "timeline": [{"event": "e", "fragmentId": PASSAGE}],
+    }
+    index = read(story, "librarian/index.json")
+    assert list(index) == ["version", "updatedAt", "latestByFragmentId"]
+    assert index["latestByFragmentId"] == {PASSAGE: {"analysisId": written.id, "createdAt": created}}
+    passage = read(story, f"fragments/{PASSAGE}.json")
+    assert passage["meta"] == {
+        "annotations": [
+            {"type": "mark"},
+            {"type": "mention", "fragmentId": "ch-bafego", "text": "Ines"},
+            {"type": "mention", "fragmentId": "lo-harbor", "text": "The Harbour"},
+        ],
+        "_librarian": {"summary": "Ines curses.", "analysisId": written.id},
+    }
+    assert "versions" not in passage
+
+
+def test_recording_again_takes_the_place_of_what_was(story: StoryBuilder, analyst: Host) -> None:
+    story.write(
+        "branches/main/librarian/state.json",
+        {
+            "summarizedUpTo": "pr-one",
+            "recentMentions": {"ch-bafego": ["pr-one", PASSAGE], "kn-mirafa": [PASSAGE], "odd": 1},
+            "timeline": [{"event": "old", "fragmentId": "pr-one"}, {"event": "gone", "fragmentId": PASSAGE}],
+            "unknown": {"kept": True},
+        },
+    )
+    report(analyst, mentions=MENTIONS, timelineEvents=[{"event": "new"}])
+    first, second = saved(story, analyst), saved(story, analyst)
+    assert first.id != second.id
+    assert read(story, "librarian/state.json") == {
+        "lastAnalyzedFragmentId": PASSAGE,
+        "summarizedUpTo": "pr-one",
+        "recentMentions": {"ch-bafego": ["pr-one", PASSAGE], "odd": 1},
+        "timeline": [{"event": "old", "fragmentId": "pr-one"}, {"event": "new", "fragmentId": PASSAGE}],
+        "unknown": {"kept": True},
+    }
+    assert len(read(story, f"fragments/{PASSAGE}.json")["meta"]["annotations"]) == 3
+    latest = latest_analysis(story.root, PASSAGE)
+    assert latest is not None
+    assert latest["id"] == second.id
+
+
+def test_recent_mentions_do_not_grow_for_ever(story: StoryBuilder, analyst: Host) -> None:
+    ids = [f"pr-{number}" for number in range(MENTIONS_KEPT)]
+    story.write("branches/main/librarian/state.json", {"recentMentions": {"ch-bafego": ids}})
+    report(analyst, mentions=MENTIONS)
+    saved(story, analyst)
+    kept = read(story, "librarian/state.json")["recentMentions"]["ch-bafego"]
+    assert kept == [*ids[1:], PASSAGE]
+
+
+def test_an_index_that_is_missing_is_made_of_the_analyses(story: StoryBuilder, analyst: Host) -> None:
+    for name, moment in (("la-a", "2026-01-01"), ("la-c", "2026-01-02"), ("la-b", "2026-01-02")):
+        story.write(
+            f"branches/main/librarian/analyses/{name}.json", {"id": name, "createdAt": moment, "fragmentId": "pr-one"}
+        )
+    story.write("branches/main/librarian/analyses/la-broken.json", b"{")
+    report(analyst)
+    written = saved(story, analyst)
+    latest = read(story, "librarian/index.json")["latestByFragmentId"]
+    assert {key: value["analysisId"] for key, value in latest.items()} == {"pr-one": "la-c", PASSAGE: written.id}
+
+
+def test_files_of_no_use_are_left_alone_and_told(story: StoryBuilder, analyst: Host) -> None:
+    state = story.write("branches/main/librarian/state.json", b"{broken")
+    index = story.write("branches/main/librarian/index.json", b"[]")
+    report(analyst)
+    written = saved(story, analyst)
+    assert [problem.file for problem in written.problems] == [index, state]
+    assert (state.read_bytes(), index.read_bytes()) == (b"{broken", b"[]")
+    assert read_analysis(story.root, written.id)["summaryUpdate"] == "Ines curses."
+
+
+def test_a_passage_that_changed_meanwhile_gets_no_notes(story: StoryBuilder, analyst: Host) -> None:
+    report(analyst, mentions=MENTIONS)
+    file = story.add(PASSAGE, "prose", content="Another text.")
+    before = file.read_bytes()
+    (problem,) = saved(story, analyst).problems
+    assert "changed while it was analyzed" in problem.message
+    assert file.read_bytes() == before
+
+
+def test_nothing_is_saved_of_nothing(story: StoryBuilder) -> None:
+    before = tree(story.path)
+    with pytest.raises(StonehandError, match="nothing was reported"):
+        save_analysis(story.folder(), "main", PASSAGE, "", Analysis())
+    assert tree(story.path) == before
+
+
+def test_an_analysis_is_read_and_updated(story: StoryBuilder, analyst: Host) -> None:
+    report(analyst)
+    analysis_id = saved(story, analyst).id
+    update_analysis(story.root, analysis_id, lambda raw: {**raw, "mine": 1})
+    assert read_analysis(story.root, analysis_id)["mine"] == 1
+    with pytest.raises(NotFound):
+        update_analysis(story.root, "la-nothing", dict)
+    with pytest.raises(StonehandError):
+        read_analysis(story.root, "../../meta")
+    assert latest_analysis(story.root, "pr-one") is None
