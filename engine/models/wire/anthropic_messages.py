@@ -71,7 +71,8 @@ def build(request: Request, profile: Profile, without: Collection[str] = NO_FIEL
                 {"name": t.name, "description": t.description, "input_schema": t.parameters} for t in value
             ]
         elif parameter == "tool_choice":
-            body["tool_choice"] = _choice(value, thinking, warnings)
+            kind = thinking.get("thinking", {}).get("type", "adaptive" if profile.thinks_by_default else "disabled")
+            body["tool_choice"] = _choice(value, kind != "disabled", warnings)
         else:
             body[profile.name_of(parameter)] = list(value) if isinstance(value, tuple) else value
     if values.get("parallel_tool_calls") is False and "tools" in body:
@@ -99,8 +100,7 @@ def _thinking(effort: Effort | None, profile: Profile, limit: int, warnings: lis
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def _choice(wanted: Any, thinking: Mapping[str, Any], warnings: list[Warned]) -> dict[str, Any]:
-    thinks = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
+def _choice(wanted: Any, thinks: bool, warnings: list[Warned]) -> dict[str, Any]:
     if thinks and (isinstance(wanted, ForcedTool) or wanted == "required"):
         warnings.append(Warned("tool_choice was left to the model: it can't be forced while it thinks", "tool_choice"))
         return {"type": "auto"}

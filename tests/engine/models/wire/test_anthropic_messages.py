@@ -385,9 +385,9 @@ def test_a_prefill_where_it_is_taken_and_where_it_is_not() -> None:
 def test_tools_and_choices() -> None:
     tool = Tool("look", "Looks.", {"type": "object"})
 
-    def choice(wanted: Any, **more: Any) -> Any:
-        request = Request(GO, "claude-sonnet-4-5", 9000, tools=(tool,), tool_choice=wanted, stop=("END",), **more)
-        body = build(request, profile("anthropic", "claude-sonnet-4-5")).body
+    def choice(wanted: Any, model: str = "claude-sonnet-4-5", **more: Any) -> Any:
+        request = Request(GO, model, 9000, tools=(tool,), tool_choice=wanted, stop=("END",), **more)
+        body = build(request, profile("anthropic", model)).body
         assert body["tools"] == [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
         assert body["stop_sequences"] == ["END"]
         return body.get("tool_choice")
@@ -397,4 +397,6 @@ def test_tools_and_choices() -> None:
     assert choice("required") == {"type": "any"}
     assert choice(ForcedTool("look")) == {"type": "tool", "name": "look"}
     assert choice("required", reasoning="low") == {"type": "auto"}
+    assert choice("required", model="claude-opus-5") == {"type": "auto"}
+    assert choice("required", model="claude-opus-5", reasoning="none") == {"type": "any"}
     assert choice(None, parallel_tool_calls=False) == {"type": "auto", "disable_parallel_tool_use": True}
