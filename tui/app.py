@@ -93,7 +93,8 @@ class StonehandApp(
             theme = profile.theme
         if theme not in self.available_themes:
             names = ", ".join(sorted(self.available_themes))
-            self.problems.append(LazyText("settings.no-theme", theme=theme, names=names))
+            place = f"{self.settings.theme_place}: " if self.settings.theme_place else ""
+            self.problems.append(LazyText("settings.no-theme", place=place, theme=theme, names=names))
             theme = DARK_THEME if profile is None else own_theme(os.environ, profile.colors)
         self.choose_theme(theme)
 

@@ -43,11 +43,14 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `read_settings` found: `problems` holds a line for each value that is ignored, `file` is the user's."""
+    """What `read_settings` found: `problems` holds a line for each value that is ignored, `file` is the user's,
+    `theme_place` says where the theme was set.
+    """
 
     values: Values = Values()
     problems: tuple[LazyText, ...] = ()
     file: Path | None = None
+    theme_place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,9 @@ def read_settings(environ: Mapping[str, str], folder: Path | None = None) -> Set
             values[name] = value
         else:
             problems.append(_wrong("", variable(name), text, kind))
-    return Settings(Values(**values), tuple(problems), file)
+    from_environ = bool(environ.get(variable("theme")))
+    place = variable("theme") if from_environ else place_in(file, "theme") if "theme" in values else ""
+    return Settings(Values(**values), tuple(problems), file, place)
 
 
 def _wrong(place: str, name: str, value: object, kind: _Kind) -> LazyText:

@@ -104,7 +104,7 @@ class ThemedApp(App[ReturnType]):
         """Use a theme. Raises WrongInput when there is none of that name."""
         if name not in self.available_themes:
             names = ", ".join(sorted(self.available_themes))
-            raise WrongInput(t("settings.no-theme", theme=name, names=names))
+            raise WrongInput(t("settings.no-theme", place="", theme=name, names=names))
         self.theme = name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -33,16 +33,15 @@ Open = Callable[..., AbstractAsyncContextManager[Editor]]
 
 
 @pytest.fixture(autouse=True)
-def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the machine and its user have set must not show."""
     for name in ("COLORTERM", "NO_COLOR", "TEXTUAL_THEME", "TMUX", "STY", "SSH_CONNECTION", "VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("STONEHAND_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
-    here = tmp_path / "here"
-    here.mkdir(exist_ok=True)
-    monkeypatch.chdir(here)  # exports go there unless another place is named
+    # Exports go there unless another place is named.
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
 
 
 @pytest.fixture

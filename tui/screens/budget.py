@@ -143,7 +143,7 @@ async def ask_over_budget(app: App[int], budget: Budget, used: int, blocks: Iter
         blocks=biggest,
     )
     choices = [("s", t("budget.send-anyway")), ("escape", t("budget.do-not-send"))]
-    return await app.push_screen_wait(ChoiceDialog(t("budget.does-not-fit"), text, choices)) == "s"
+    return await app.push_screen_wait(ChoiceDialog(t("budget.does-not-fit"), text, choices, safe=True)) == "s"
 
 
 def place_of(window: Window) -> str:

@@ -20,14 +20,16 @@ class ChoiceDialog(ModalScreen[str | None]):
     """Asks; the answer is the key of the choice, None for escape.
 
     `choices` are (key, text); the choice of key `escape` only says what escape means. `body` is a text of any length to
-    look at before answering.
+    look at before answering. With `safe`, enter alone is escape: nothing is done before another answer is chosen.
     """
 
     places: tuple[Place, ...] = ("app",)
 
-    def __init__(self, title: str, text: str, choices: Sequence[tuple[str, str]], *, body: str = "") -> None:
+    def __init__(
+        self, title: str, text: str, choices: Sequence[tuple[str, str]], *, body: str = "", safe: bool = False
+    ) -> None:
         super().__init__()
-        self._title, self._text, self._choices, self._body = title, text, list(choices), body
+        self._title, self._text, self._choices, self._body, self._safe = title, text, list(choices), body, safe
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
@@ -56,7 +58,10 @@ class ChoiceDialog(ModalScreen[str | None]):
             self.dismiss(event.character)
 
     def on_mount(self) -> None:
-        self.query_one(OptionList).focus()
+        options = self.query_one(OptionList)
+        options.focus()
+        if self._safe:
+            options.highlighted = next(at for at, (key, _) in enumerate(self._choices) if key == "escape")
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         self.dismiss(None if message.option.id == "escape" else message.option.id)
