@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.tools.older import current_name, describe_call
     from engine.tools.plan import Applied, FragmentChange, Outcome, Plan, Written, apply, take_back
     from engine.tools.schema import ToolInput, WrongCall
-    from engine.tools.tool import Tool, ToolCall, ToolResult, run_call
+    from engine.tools.tool import Tool, ToolResult, logged_arguments, run_call
 
 __all__ = [
     "ACCEPTED",
@@ -41,7 +41,6 @@ __all__ = [
     "Settle",
     "Settled",
     "Tool",
-    "ToolCall",
     "ToolInput",
     "ToolResult",
     "WhenApplied",
@@ -52,6 +51,7 @@ __all__ = [
     "calls_of",
     "current_name",
     "describe_call",
+    "logged_arguments",
     "offered",
     "plan_proposal",
     "proposals_of",
@@ -75,6 +75,6 @@ __getattr__ = names_of(
         "older": ("current_name", "describe_call"),
         "plan": ("Applied", "FragmentChange", "Outcome", "Plan", "Written", "apply", "take_back"),
         "schema": ("ToolInput", "WrongCall"),
-        "tool": ("Tool", "ToolCall", "ToolResult", "run_call"),
+        "tool": ("Tool", "ToolResult", "logged_arguments", "run_call"),
     },
 )

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from engine.agents.tools import describe
 from engine.disk import compact_json
 from engine.errors import Problem, StonehandError
+from engine.models.wire import parts as wire
+from engine.models.wire.base import ChatMessage
+from engine.models.wire.parts import ToolCall
 from engine.tools.schema import ToolInput, WrongCall, checked_input, parsed_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -26,20 +29,12 @@ RESULT_LIMIT: Final = 200_000
 """Characters of JSON a result may have: what every step of a run is sent again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A model's call of a tool; `arguments` is the JSON text that came over the wire, or its value."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any] | str = ""
-
-    def logged_arguments(self) -> Any:
-        """The arguments as a log has them (spec, section 1.10): an object, or the text that is none."""
-        try:
-            return parsed_arguments(self.arguments)
-        except WrongCall:
-            return self.arguments
+def logged_arguments(call: ToolCall) -> Any:
+    """The arguments of a call as a log has them (spec, section 1.10): an object, or the text that is none."""
+    try:
+        return parsed_arguments(call.arguments)
+    except WrongCall:
+        return call.arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +58,10 @@ class ToolResult:
             told = f"the result is {len(text)} characters long, more than the {RESULT_LIMIT} there is room for"
             return compact_json({"error": f"{told}; ask for less"})
         return text
+
+    def message(self, call: ToolCall) -> ChatMessage:
+        """The message that answers a call."""
+        return ChatMessage("tool", self.text, call_id=call.id)
 
 
 def failure(reason: str | Problem) -> ToolResult:
@@ -100,6 +99,11 @@ class Tool(Generic[InputT]):
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema of its input, the same for both wires."""
         return schema_of(self.input)
+
+    @property
+    def declared(self) -> wire.Tool:
+        """The tool as a request offers it."""
+        return wire.Tool(self.name, self.description, self.schema)
 
     async def run(self, call: ToolCall, host: Host) -> ToolResult:
         """Carry out a call. Raises nothing but `CancelledError`."""

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.tools import Host, ToolCall, ToolResult, apply_now
+from engine.models.wire.parts import ToolCall
+from engine.tools import Host, ToolResult, apply_now
 from engine.tools.offering import CORE
 from tests.engine.story_builder import StoryBuilder
 
 Call = Callable[..., ToolResult]
+
+
+def tool_call(call_id: str, name: str, arguments: Any = "") -> ToolCall:
+    """A call with its arguments as a model writes them."""
+    return ToolCall(call_id, name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +56,6 @@ def call(host: Host) -> Call:
     """Calls a tool of ours on the host."""
 
     def run(name: str, arguments: Any = None, **given: Any) -> ToolResult:
-        return asyncio.run(CORE[name].run(ToolCall("1", name, given if arguments is None else arguments), host))
+        return asyncio.run(CORE[name].run(tool_call("1", name, given if arguments is None else arguments), host))
 
     return run

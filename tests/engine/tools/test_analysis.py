@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine import disk
 from engine.errors import NotFound, StonehandError
 from engine.story import Fragment
 from engine.story.librarian import MENTIONS_KEPT, latest_analysis, read_analysis, update_analysis
-from engine.tools import Analysis, Host, Proposal, ToolCall, apply, plan_proposal, proposals_of, save_analysis
+from engine.tools import Analysis, Host, Proposal, apply, plan_proposal, proposals_of, save_analysis
 from engine.tools.offering import CORE
 from tests.engine.story_builder import StoryBuilder, tree
+from tests.engine.tools.conftest import tool_call
 
 PASSAGE = "pr-three"
 
@@ -33,7 +37,7 @@ def analyst(story: StoryBuilder, passage: Fragment) -> Host:
 
 
 def run(host: Host, name: str, **arguments: Any) -> dict[str, Any]:
-    return dict(asyncio.run(CORE[name].run(ToolCall("1", name, arguments), host)).value)
+    return dict(asyncio.run(CORE[name].run(tool_call("1", name, arguments), host)).value)
 
 
 def report(host: Host, **more: Any) -> dict[str, Any]:
@@ -107,7 +111,7 @@ def test_only_an_analysis_reports(story: StoryBuilder) -> None:
 
 
 def test_finishing_ends_the_run(analyst: Host) -> None:
-    result = asyncio.run(CORE["finishAnalysis"].run(ToolCall("1", "finishAnalysis"), analyst))
+    result = asyncio.run(CORE["finishAnalysis"].run(tool_call("1", "finishAnalysis"), analyst))
     assert result.ends
     assert result.value == {"finished": True, "note": "Nothing was reported about the passage."}
     report(analyst)
@@ -305,3 +309,42 @@ def test_an_analysis_is_read_and_updated(story: StoryBuilder, analyst: Host) -> 
     with pytest.raises(StonehandError):
         read_analysis(story.root, "../../meta")
     assert latest_analysis(story.root, "pr-one") is None
+
+
+def test_several_analyses_at_once_lose_nothing(story: StoryBuilder) -> None:
+    ids = [f"pr-{name}" for name in ("aaaa", "bbbb", "cccc", "dddd")]
+    for fragment_id in ids:
+        story.add(fragment_id, "prose", content="Ines.")
+
+    def analyze(fragment_id: str) -> Any:
+        host = Host(story.folder(), "main", passage=story.snapshot().get(fragment_id))
+        report(host, mentions=MENTIONS[:1], timelineEvents=[{"event": fragment_id}])
+        return save_analysis(story.folder(), "main", fragment_id, "Ines.", host.collected.analysis)
+
+    with ThreadPoolExecutor(len(ids)) as pool:
+        written = list(pool.map(analyze, ids))
+    assert [item.problems for item in written] == [()] * len(ids)
+    assert len({item.id for item in written}) == len(ids)
+    state = read(story, "librarian/state.json")
+    assert sorted(state["recentMentions"]["ch-bafego"]) == ids
+    assert sorted(item["fragmentId"] for item in state["timeline"]) == ids
+    assert sorted(read(story, "librarian/index.json")["latestByFragmentId"]) == ids
+
+
+def test_a_file_that_keeps_changing_is_told(
+    story: StoryBuilder, analyst: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = story.write("branches/main/librarian/state.json", {"n": 0})
+    write, theirs = disk.write_atomic, []
+
+    def busy(path: Path, data: bytes, **options: Any) -> None:
+        if path == state:
+            theirs.append(len(theirs))
+            state.write_bytes(disk.dump_json({"n": len(theirs)}))
+        write(path, data, **options)
+
+    monkeypatch.setattr(disk, "write_atomic", busy)
+    report(analyst)
+    (problem,) = saved(story, analyst).problems
+    assert "changed by another program" in problem.message
+    assert read(story, "librarian/state.json") == {"n": 5}

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.tools import Host, Tool, ToolCall, ToolInput, ToolResult, run_call
+from engine.models.wire import anthropic_messages, openai_chat
+from engine.models.wire.base import ChatMessage, Request
+from engine.models.wire.parts import assistant_message
+from engine.tools import Host, Tool, ToolInput, ToolResult, logged_arguments, run_call
 from engine.tools.offering import CORE
 from engine.tools.planning import directions_tool
 from engine.tools.schema import INPUT_LIMIT, WrongCall, checked_input
 from engine.tools.tool import RESULT_LIMIT
+from tests.engine.models.wire.making import profile
 from tests.engine.story_builder import StoryBuilder
-from tests.engine.tools.conftest import Call
+from tests.engine.tools.conftest import Call, tool_call
 
 ALL = (*CORE.values(), directions_tool(3, paced=True))
 
@@ -127,7 +131,7 @@ def test_a_tool_that_is_broken_is_a_result(host: Host) -> None:
         return {"a": 1}
 
     def run(handle: Any) -> Any:
-        return asyncio.run(Tool("mine", Any_, handle, "Mine.").run(ToolCall("1", "mine"), host)).value
+        return asyncio.run(Tool("mine", Any_, handle, "Mine.").run(tool_call("1", "mine"), host)).value
 
     assert run(broken) == {"error": "mine failed: ZeroDivisionError: by zero"}
     assert run(odd) == {"error": "mine gave no result"}
@@ -135,9 +139,9 @@ def test_a_tool_that_is_broken_is_a_result(host: Host) -> None:
 
 def test_a_tool_that_was_not_offered(host: Host) -> None:
     offered = (CORE["readFragments"], CORE["listFragments"])
-    result = asyncio.run(run_call(ToolCall("1", "editProse", {}), offered, host))
+    result = asyncio.run(run_call(tool_call("1", "editProse", {}), offered, host))
     assert result.value == {"error": "there is no tool editProse; tools: readFragments, listFragments"}
-    result = asyncio.run(run_call(ToolCall("1", "listFragments"), offered, host))
+    result = asyncio.run(run_call(tool_call("1", "listFragments"), offered, host))
     assert result.value["total"] == 9
 
 
@@ -149,9 +153,26 @@ def test_an_error_tells_no_path_of_the_machine(story: StoryBuilder, call: Call) 
 
 
 def test_arguments_as_a_log_has_them() -> None:
-    assert ToolCall("1", "a", '{"b": [1]}').logged_arguments() == {"b": [1]}
-    assert ToolCall("1", "a").logged_arguments() == {}
-    assert ToolCall("1", "a", "{").logged_arguments() == "{"
+    assert logged_arguments(tool_call("1", "a", '{"b": [1]}')) == {"b": [1]}
+    assert logged_arguments(tool_call("1", "a")) == {}
+    assert logged_arguments(tool_call("1", "a", "{")) == "{"
+
+
+def test_both_wires_take_the_tools_and_their_results() -> None:
+    call = tool_call("c1", "readFragments", {"fragmentIds": ["ch-bafego"]})
+    messages = (
+        ChatMessage("user", "go"),
+        assistant_message((call,)),
+        ToolResult({"fragments": []}).message(call),
+    )
+    request = Request(messages, "m", tools=tuple(tool.declared for tool in ALL))
+    chat = openai_chat.build(request, profile("openai", "gpt-4.1")).body
+    claude = anthropic_messages.build(request, profile("anthropic", "claude-sonnet-4-5")).body
+    assert chat["messages"][-1] == {"role": "tool", "tool_call_id": "c1", "content": '{"fragments":[]}'}
+    assert claude["messages"][-1]["content"][0]["tool_use_id"] == "c1"
+    for tool, one, two in zip(ALL, chat["tools"], claude["tools"], strict=True):
+        assert one["function"]["name"] == two["name"] == tool.name
+        assert json.loads(json.dumps(one["function"]["parameters"])) == two["input_schema"] == tool.schema
 
 
 def test_half_a_character_is_sent_escaped() -> None:

@@ -24,7 +24,6 @@ from engine.tools import (
     Host,
     Plan,
     Settled,
-    ToolCall,
     apply,
     apply_now,
     put_aside,
@@ -36,7 +35,7 @@ from engine.tools.hashing import base_hash
 from engine.tools.offering import CORE
 from engine.tools.prose_edits import EditProse, plan_prose_edits
 from tests.engine.story_builder import StoryBuilder, tree
-from tests.engine.tools.conftest import Call
+from tests.engine.tools.conftest import Call, tool_call
 
 
 def read(story: StoryBuilder, fragment_id: str) -> Any:
@@ -300,7 +299,7 @@ def test_an_edit_sees_those_before_it(story: StoryBuilder) -> None:
 
 
 def run(host: Host, name: str, **arguments: Any) -> Any:
-    return asyncio.run(CORE[name].run(ToolCall("1", name, arguments), host)).value
+    return asyncio.run(CORE[name].run(tool_call("1", name, arguments), host)).value
 
 
 APPENDING = {"op": "append_paragraph", "fragmentId": "ch-bafego", "text": "More."}
@@ -452,7 +451,7 @@ async def test_a_run_that_is_stopped_while_writing_has_its_record(
     monkeypatch.setattr(StoryFolder, "revise_fragment", slow)
     host = Host(story.folder(), "main", settle=apply_now)
     task = asyncio.ensure_future(
-        CORE["editFragments"].run(ToolCall("1", "editFragments", {"operations": [APPENDING]}), host)
+        CORE["editFragments"].run(tool_call("1", "editFragments", {"operations": [APPENDING]}), host)
     )
     await asyncio.to_thread(begun.wait, 10)
     task.cancel()
@@ -628,3 +627,46 @@ def test_an_edit_of_a_very_long_story(story: StoryBuilder, call: Call) -> None:
     assert (result["status"], result["replacements"], result["fragments"]) == ("applied", 300, 300)
     assert len(result["fragmentIds"]) == 20
     assert read(story, "pr-0299")["content"] == "pr-0299: the tern."
+
+
+def test_a_story_of_the_old_layout_is_given_branches(tmp_path: Path) -> None:
+    story = StoryBuilder(tmp_path / "stories" / "old", legacy=True)
+    story.add("ch-bafego", "character", content="a")
+    folder = story.folder()
+    plan = plan_fragment_edits(folder.snapshot(), EditFragments.model_validate({"operations": [APPENDING]}))
+    assert not (story.path / "branches").exists()
+    applied = apply(plan, folder)
+    assert applied.problems == ()
+    document = json.loads((story.path / "branches" / "main" / "fragments" / "ch-bafego.json").read_bytes())
+    assert document["content"] == "a\n\nMore."
+    take_back(applied, folder)
+    found = folder.snapshot().get("ch-bafego")
+    assert found is not None
+    assert found.content == "a"
+
+
+def test_a_branch_that_was_deleted_meanwhile_is_not_made_again(story: StoryBuilder) -> None:
+    folder = story.folder()
+    branch = folder.create_branch("Elsewhere")
+    given = EditFragments.model_validate(
+        {"operations": [APPENDING, {"op": "create_fragment", "type": "knowledge", "name": "x", "content": "y"}]}
+    )
+    plan = plan_fragment_edits(folder.snapshot(branch.id), given)
+    folder.delete_branch(branch.id)
+    applied = apply(plan, folder)
+    assert applied.edits == ()
+    assert {problem.message for problem in applied.problems} == {f"there is no branch {branch.id!r}"}
+    assert not folder.content_root(branch.id).exists()
+
+
+def test_a_full_disk_is_told_and_nothing_is_half_written(story: StoryBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tree(story.path)
+
+    def full(handle: int, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("engine.disk._write", full)
+    plan = planned(story, APPENDING, {"op": "create_fragment", "type": "knowledge", "name": "x", "content": "y"})
+    applied = apply(plan, story.folder())
+    assert [problem.message for problem in applied.problems] == ["can't be written: no space left on device"] * 2
+    assert tree(story.path) == before

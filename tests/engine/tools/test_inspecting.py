@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.runs import list_logs, read_log
-from engine.tools import Host, ToolCall, describe_call
+from engine.tools import Host, describe_call
 from engine.tools.inspecting import TEXT_LIMIT, TOTAL_LIMIT, InspectRun, inspect_run, redacted
 from engine.tools.offering import CORE, RESERVED
 from engine.tools.older import _LINES
 from tests.engine.story_builder import StoryBuilder
+from tests.engine.tools.conftest import tool_call
 
 
 class Logs:
@@ -62,7 +63,7 @@ def inspector(story: StoryBuilder, host: Host) -> Host:
 
 
 def inspect(host: Host, **arguments: Any) -> Any:
-    return asyncio.run(CORE["inspectRun"].run(ToolCall("1", "inspectRun", arguments), host)).value
+    return asyncio.run(CORE["inspectRun"].run(tool_call("1", "inspectRun", arguments), host)).value
 
 
 def test_an_overview_of_the_newest_run(inspector: Host) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from engine.errors import StonehandError
-from engine.tools import Calls, Host, Invocation, Invoked, ToolCall, calls_of
+from engine.tools import Calls, Host, Invocation, Invoked, calls_of
 from engine.tools.invoking import ALLOWED, MAX_CALLS, OUTPUT_LIMIT, Execute
 from engine.tools.offering import CORE
 from tests.engine.story_builder import StoryBuilder
+from tests.engine.tools.conftest import tool_call
 
 CHAT = "librarian.chat"
 OPTIMIZE = "librarian.optimize-character"
@@ -29,7 +30,7 @@ def host_of(story: StoryBuilder, execute: Execute = answer, calls: Calls | None 
 
 def invoke(host: Host, agent: str, **more: Any) -> Any:
     arguments = {"agent": agent, **more}
-    return asyncio.run(CORE["invokeAgent"].run(ToolCall("1", "invokeAgent", arguments), host)).value
+    return asyncio.run(CORE["invokeAgent"].run(tool_call("1", "invokeAgent", arguments), host)).value
 
 
 def test_the_answer_comes_back(story: StoryBuilder) -> None:
@@ -77,8 +78,8 @@ def test_not_deeper_than_three_and_not_in_a_circle(story: StoryBuilder, monkeypa
         told.append(invocation.agent)
         below = host_of(story, calls=invocation.calls)
         arguments = {"agent": chain[len(told)], "fragmentId": "pr-one"}
-        result = await CORE["invokeAgent"].run(ToolCall("1", "invokeAgent", arguments), below)
-        again = await CORE["invokeAgent"].run(ToolCall("1", "invokeAgent", {"agent": CHAT}), below)
+        result = await CORE["invokeAgent"].run(tool_call("1", "invokeAgent", arguments), below)
+        again = await CORE["invokeAgent"].run(tool_call("1", "invokeAgent", {"agent": CHAT}), below)
         assert "is at work already" in again.value["error"]
         return Invoked(str(result.value.get("error") or result.value["output"]))
 

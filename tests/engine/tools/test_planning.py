@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from engine.tools import Direction, Host, Option, Question, Tool, ToolCall
+from engine.tools import Direction, Host, Option, Question, Tool
 from engine.tools.planning import ASK_QUESTIONS, directions_tool
+from tests.engine.tools.conftest import tool_call
 
 DIRECTION = {"title": "Wait", "description": "Nobody comes.", "instruction": "Let it get dark."}
 
 
 def run(tool: Tool[Any], host: Host, **arguments: Any) -> Any:
-    return asyncio.run(tool.run(ToolCall("1", tool.name, arguments), host))
+    return asyncio.run(tool.run(tool_call("1", tool.name, arguments), host))
 
 
 def test_the_prewriter_gives_exactly_three_with_their_pacing(host: Host) -> None:
