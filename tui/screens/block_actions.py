@@ -79,7 +79,11 @@ class BlockActions(DeskPart):
             return
         order = [row.key for row in carry.shown(session.rows)]
         moved = carry.moved.intersection(order)
-        if not self.do(lambda session: session.rearrange(order, moved)):
+        self.say("")  # carrying has ended, also where nothing else is said of it
+        if order == [row.key for row in session.rows]:
+            self.say(t("block.not-moved"))
+            self.show_rows()
+        elif not self.do(lambda session: session.rearrange(order, moved)):
             self.show_rows()
 
     def put_back(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from textual import on
 
+from engine.blocks.moves import shifted
 from engine.document.state import SaveState
 from tui.language import t
 from tui.safe_text import visible
@@ -78,8 +80,16 @@ class SelectionActions(BlockActions):
             super()._move(step)
             return
         shown = self._shown_keys()
-        if not self.do(lambda session: session.shift(keys, step, shown)):
-            self.say(t("select.end"))
+        hidden = len(shown) < len(self.blocks.rows)
+        if self.do(lambda session: session.shift(keys, step, shown)):
+            return
+        # Over hidden blocks alone nothing is moved: nobody would see where it went.
+        self.say(t("select.end-hidden" if hidden and self._could_move(keys, step) else "select.end"))
+
+    def _could_move(self, keys: Collection[str], step: int) -> bool:
+        """Whether blocks could be moved, were no block hidden."""
+        rows = self.blocks.rows
+        return shifted(rows, keys, step) != [row.key for row in rows]
 
     def drop_rows(self, key: str, index: int) -> None:
         """Put the block `key`, which was dragged, at `index` of its role, and if it is marked all marked ones there."""

@@ -121,6 +121,26 @@ async def test_carrying_all_that_are_marked(editor: Open) -> None:
         assert ed.file().read_bytes() == before
 
 
+async def test_blocks_that_the_filter_hides_are_told_to_be_in_the_way(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("slash")
+        await ed.type("is:custom")
+        await ed.press("enter", "asterisk", "J")
+        assert "hidden blocks stand in the way" in ed.said and keys_of(ed) == DEFAULT_ORDER
+        await ed.press("escape", "escape")
+        await mark(ed, DEFAULT_ORDER[-1])
+        await ed.press("J")
+        assert "end of their roles" in ed.said
+
+
+async def test_carrying_that_moves_nothing_is_over(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("end", "m", "j", "j", "enter")
+        assert "stands where it stood" in ed.said and ed.desk.carry is None
+        await ed.press("home", "m", "j", "j", "enter")
+        assert ed.said and "carrying" not in ed.said
+
+
 async def test_deleting_names_what_can_not_be_deleted(editor: Open) -> None:
     async with editor() as ed:
         before = ed.file().read_bytes()
