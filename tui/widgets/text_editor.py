@@ -311,15 +311,27 @@ class TextEditor(CompletingTextArea):
     def on_key(self, event: events.Key) -> None:
         """Insert what `TextArea` would not: the line break the text has, and characters that Python calls unprintable.
 
-        Those are the joiners of emoji and of Persian or Indic words, the soft hyphen and most kinds of space.
+        Those are the joiners of emoji and of Persian or Indic words, the soft hyphen and most kinds of space. Of a text
+        that can't be changed, what is typed is used up: it must not become commands of the screen.
         """
-        if self.read_only or self.popup_key(event):
+        if self.read_only:
+            if _types(event.key, event.character):
+                event.stop()
+                event.prevent_default()
+                key = "text.too_large_to_type" if self.too_large else "text.read_only"
+                self.post_message(self.Told(self, t(key, size=MAX_BYTES // 1024), warning=True))
+            return
+        if self.popup_key(event):
             return
         character = self.document.usual_break if event.key == "enter" else event.character
         if event.key == "enter" or (character is not None and not event.is_printable and _is_text(character)):
             event.stop()
             event.prevent_default()
             self.replace(character or "", *self.selection, maintain_selection_offset=False)
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Whether a key is typed here; also where the text can't be changed, so that it runs no command."""
+        return _types(key, character) if self.read_only else super().check_consume_key(key, character)
 
     # --- the clipboard and the mouse
 
@@ -386,6 +398,11 @@ class TextEditor(CompletingTextArea):
         row = min(location[0], self.document.line_count - 1)
         column = len(self.document.get_line(row)) if last else 0
         return self.wrapped_document.location_to_offset((row, column)).y
+
+
+def _types(key: str, character: str | None) -> bool:
+    """Whether a key puts something into a text."""
+    return key == "enter" or (character is not None and (character.isprintable() or _is_text(character)))
 
 
 def _too_large(text: str) -> bool:

@@ -217,3 +217,22 @@ async def test_the_direction_in_the_users_own_editor(
         await ed.until(lambda: direction.value == "She waits and the tide turns")
         await ed.press("ctrl+z")
         assert direction.value == "She waits"
+
+
+@pytest.mark.parametrize("key", ["cb-stylea", "cb-counta"])
+async def test_what_is_typed_behind_a_paste_that_is_too_large_is_no_command(editor: Open, key: str) -> None:
+    async with editor() as ed:
+        await ed.goto(key)
+        await ed.press("e")
+        pasted = "The tide turns. " * 150_000
+        ed.app.post_message(events.Paste(pasted))
+        await ed.until(lambda: ed.text.too_large)
+        before = len(ed.session.rows), ed.blocks.key
+        await ed.press("D", "X", "j", "space", "enter", "backspace", "1")
+        await ed.until(lambda: "too large to be typed in" in ed.said)
+        assert ed.inspector.typing and (len(ed.session.rows), ed.blocks.key) == before
+        assert pasted in ed.text.value
+        await ed.press("escape", "j")
+        assert ed.focus == "blocks" and ed.blocks.key != key
+        await ed.saved()
+        assert pasted in ed.custom(ed.session.row(key).name)["content"]
