@@ -126,8 +126,11 @@ def create_fragment(fragments: Path, document: Mapping[str, Any]) -> FileEdit:
 def take_back(edit: FileEdit) -> FileEdit:
     """Give a file the bytes it had before an edit, or remove it if there was none; returns what does the edit again.
 
-    Raises `Conflict` when it is not as the edit left it.
+    Raises `Conflict` when it is not as the edit left it, `NotFound` when its folder is gone, as with a branch that was
+    deleted.
     """
+    if not edit.file.parent.is_dir():
+        raise NotFound("can't be changed back: its folder is gone", file=edit.file)
     with lock(edit.file):
         if edit.before is not None:
             write_atomic(edit.file, edit.before, expected=edit.after)

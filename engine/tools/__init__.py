@@ -9,13 +9,14 @@ from engine.lazy import names_of
 
 if TYPE_CHECKING:
     from engine.tools.analyzing import plan_proposal, proposals_of, save_analysis
+    from engine.tools.applying import ACCEPTED, AUTOMATIC, Applied, Written, apply, take_back
     from engine.tools.collected import Analysis, Direction, Mention, Option, Proposal, Question
-    from engine.tools.editing import ACCEPTED, AUTOMATIC, WhenApplied, apply_now, put_aside, when_applied
+    from engine.tools.editing import WhenApplied, apply_now, put_aside, when_applied
     from engine.tools.host import Collected, Host, RunLogs, Settle, Settled
     from engine.tools.invoking import Calls, Invocation, Invoked, calls_of
     from engine.tools.offering import offered, shadowing
     from engine.tools.older import current_name, describe_call
-    from engine.tools.plan import Applied, FragmentChange, Outcome, Plan, Written, apply, take_back
+    from engine.tools.plan import FragmentChange, Outcome, Plan
     from engine.tools.schema import ToolInput, WrongCall
     from engine.tools.tool import Tool, ToolResult, logged_arguments, run_call
 
@@ -68,12 +69,13 @@ __getattr__ = names_of(
     {
         "analyzing": ("plan_proposal", "proposals_of", "save_analysis"),
         "collected": ("Analysis", "Direction", "Mention", "Option", "Proposal", "Question"),
-        "editing": ("ACCEPTED", "AUTOMATIC", "WhenApplied", "apply_now", "put_aside", "when_applied"),
+        "applying": ("ACCEPTED", "AUTOMATIC", "Applied", "Written", "apply", "take_back"),
+        "editing": ("WhenApplied", "apply_now", "put_aside", "when_applied"),
         "host": ("Collected", "Host", "RunLogs", "Settle", "Settled"),
         "invoking": ("Calls", "Invocation", "Invoked", "calls_of"),
         "offering": ("offered", "shadowing"),
         "older": ("current_name", "describe_call"),
-        "plan": ("Applied", "FragmentChange", "Outcome", "Plan", "Written", "apply", "take_back"),
+        "plan": ("FragmentChange", "Outcome", "Plan"),
         "schema": ("ToolInput", "WrongCall"),
         "tool": ("Tool", "ToolResult", "logged_arguments", "run_call"),
     },

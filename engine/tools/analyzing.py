@@ -18,7 +18,8 @@ from engine.story.librarian import WrittenAnalysis
 from engine.tools.collected import Analysis, Contradiction, Direction, Mention, Proposal, TimelineEvent
 from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
 from engine.tools.host import Host
-from engine.tools.plan import Plan, described
+from engine.tools.outcomes import described
+from engine.tools.plan import Plan
 from engine.tools.schema import FROM_TEXT, Texts, ToolInput, WrongCall, checked_input
 from engine.tools.tool import Tool, ToolResult
 

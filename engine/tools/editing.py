@@ -13,13 +13,10 @@ from engine.errors import StonehandError
 from engine.story import Settings
 from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
 from engine.tools.host import Host, Settled
-from engine.tools.plan import Plan, described
+from engine.tools.outcomes import described
+from engine.tools.plan import Plan
 from engine.tools.prose_edits import EditProse, plan_prose_edits
 from engine.tools.tool import Tool, ToolResult
-
-ACCEPTED: Final = "librarian-manual-accept"
-AUTOMATIC: Final = "librarian-auto-apply"
-"""What stands in a version for changes the author accepted, or the story's setting did (spec, section 1.6)."""
 
 _SAID: Final = {
     "waiting": "The author has not decided yet; nothing is changed so far.",

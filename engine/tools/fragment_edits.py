@@ -18,8 +18,9 @@ from engine.story.ids import new_fragment_id
 from engine.story.render import BUILTIN_TYPES
 from engine.story.revising import FragmentState
 from engine.tools import matching
+from engine.tools.draft import Draft, why_protected
 from engine.tools.hashing import base_hash
-from engine.tools.plan import Draft, Outcome, Plan, why_protected
+from engine.tools.plan import Outcome, Plan
 from engine.tools.schema import FROM_TEXT, ToolInput
 
 NAME: Final = "editFragments"

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from engine.story import Fragment, StoryFolder, StorySnapshot
+from engine.tools.applying import Applied, apply
 from engine.tools.collected import NOTHING_FOUND, Analysis, Direction, Question
 from engine.tools.invoking import Calls
-from engine.tools.plan import Applied, Plan, apply
+from engine.tools.plan import Plan
 
 Decision = Literal["applied", "waiting", "declined"]
 
@@ -79,7 +80,7 @@ class Host:
         return self.folder.snapshot(self.branch)
 
     def apply(self, plan: Plan, reason: str | None = None) -> Settled:
-        """Write a plan and record it, so that it can be taken back however the run ends; see `plan.apply`. Blocks."""
+        """Write a plan and record it, so that it can be taken back however the run ends; blocks."""
         settled = Settled("applied", plan, apply(plan, self.folder, reason))
         self.collected.settled.append(settled)
         return settled

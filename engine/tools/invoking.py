@@ -102,9 +102,11 @@ class Calls:
         self._count.made += 1
         below = Calls((*self.chain, name), self.execute, ALLOWED.get(name, ()), self.timeout, self._count)
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(self.timeout) as limit:
                 return await self.execute(Invocation(name, task, fragment, below))
         except TimeoutError:
+            if not limit.expired():  # a time limit of something below
+                raise
             raise WrongInput(f"{name} was not done after {self.timeout:g} seconds and was stopped") from None
 
     def _check(self, name: str) -> None:

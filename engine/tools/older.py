@@ -78,10 +78,9 @@ def _listed(args: Args) -> str:
 
 
 def _created(args: Args) -> str:
-    kind = _short(args.get("type")) or "fragment"
-    return " ".join(filter(None, (f"created the {kind}", _quoted(args.get("name"))))).replace(
-        "the fragment", "a fragment"
-    )
+    kind = _short(args.get("type"))
+    what = f"the {kind}" if kind else "a fragment"
+    return " ".join(filter(None, ("created", what, _quoted(args.get("name")))))
 
 
 _VERBS: Final = {

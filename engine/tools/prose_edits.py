@@ -12,7 +12,8 @@ from pydantic import Field
 
 from engine.story import Fragment, StorySnapshot
 from engine.tools import matching
-from engine.tools.plan import Draft, Outcome, Plan, why_protected
+from engine.tools.draft import Draft, why_protected
+from engine.tools.plan import Outcome, Plan
 from engine.tools.reading import active_ids
 from engine.tools.schema import FROM_TEXT, ToolInput
 

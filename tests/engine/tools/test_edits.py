@@ -659,6 +659,17 @@ def test_a_branch_that_was_deleted_meanwhile_is_not_made_again(story: StoryBuild
     assert not folder.content_root(branch.id).exists()
 
 
+def test_nothing_is_taken_back_into_a_branch_that_was_deleted(story: StoryBuilder) -> None:
+    folder = story.folder()
+    branch = folder.create_branch("Elsewhere")
+    applied = apply(plan_fragment_edits(folder.snapshot(branch.id), EditFragments(operations=[APPENDING])), folder)  # type: ignore[list-item]
+    assert len(applied.edits) == 1
+    folder.delete_branch(branch.id)
+    (problem,) = take_back(applied, folder).problems
+    assert "its folder is gone" in problem.message
+    assert not folder.content_root(branch.id).exists()
+
+
 def test_a_full_disk_is_told_and_nothing_is_half_written(story: StoryBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree(story.path)
 

@@ -103,6 +103,12 @@ def test_one_that_does_not_end_or_fails(story: StoryBuilder) -> None:
     async def fail(invocation: Invocation) -> Invoked:
         raise StonehandError("no provider is set up")
 
+    async def hang(invocation: Invocation) -> Invoked:
+        raise TimeoutError("the provider did not answer")
+
+    assert invoke(host_of(story, hang), "directions.suggest") == {
+        "error": "invokeAgent failed: TimeoutError: the provider did not answer"
+    }
     host = host_of(story, calls=replace(calls_of(CHAT, sleep), timeout=0.05))
     assert "was not done after 0.05 seconds" in invoke(host, "directions.suggest")["error"]
     assert invoke(host_of(story, fail), "directions.suggest") == {"error": "no provider is set up"}
