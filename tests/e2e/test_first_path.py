@@ -29,7 +29,7 @@ def test_the_first_path(place: Place) -> None:
         app.wait_for("J/K move")
 
         app.write(b"p")
-        app.wait_for("jump")
+        app.wait_for(" go ")
         app.write(CTRL_END + b"/Slow: 42" + ENTER)
         app.wait_for("Slow: 42, Foot Passengers")
         escape(app)

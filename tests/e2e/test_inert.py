@@ -55,7 +55,7 @@ def test_no_control_character_reaches_the_terminal(place: Place) -> None:
         app.write(b"u")
         app.wait_for("Err")
         app.write(b"p")
-        app.wait_for("jump")
+        app.wait_for(" go ")
         app.write(b"b")
         app.wait_for("Jump to")
         escape(app)

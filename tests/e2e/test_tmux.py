@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.place import COMMAND, Place, until
+from tests.e2e.place import COMMAND, Place, ready, until
 from tests.tui.pty.harness import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -67,7 +67,7 @@ def tmux(place: Place) -> Iterator[Tmux]:
 
 
 def test_a_session_in_tmux(place: Place, tmux: Tmux) -> None:
-    tmux.wait_for(lambda screen: "instructions" in screen and "tokens" in screen)
+    tmux.wait_for(ready)
     order: list[str] = place.config["blockOrder"]
     tmux.keys("J")
     until(lambda: place.config["blockOrder"] != order, "the block is moved")

@@ -136,7 +136,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             workspace.listen_for_loss(self._on_watch_lost)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
-            self.begin(self.offer_left_edits, "left edits")
+            self.begin(self.offer_left_edits, "left")
         finally:
             collector.release()
 

@@ -48,17 +48,7 @@ def wrap(line: str, width: int, tab: int, start: int = 0) -> Iterator[int]:
     before, before_wide = "", False
     while index < length:
         char = line[index]
-        cells, _ = _known.get(char) or _learn(char)
-        end = index + 1
-        while end < length:
-            following = line[end]
-            if not ((_known.get(following) or _learn(following))[1] or line[end - 1] == _JOINER) or not joins(
-                line, end
-            ):
-                break
-            end += 1
-        if end > index + 1:
-            cells = cell_len(line[index:end])
+        end, cells = _cluster(line, index)
         if cells < 0:
             cells = tab - x % tab
         wide = cells == 2 and char > "\u1100"
@@ -72,7 +62,7 @@ def wrap(line: str, width: int, tab: int, start: int = 0) -> Iterator[int]:
                 at = index
             yield at
             start = at
-            x = cells_of(line[at:index], tab)
+            x = _carried(line, at, index, tab)
             if at < index and x + max(cells, 1) > width:
                 yield index
                 start = at = index
@@ -82,6 +72,27 @@ def wrap(line: str, width: int, tab: int, start: int = 0) -> Iterator[int]:
         x += cells
         before, before_wide = line[end - 1], wide
         index = end
+
+
+def _cluster(line: str, index: int) -> tuple[int, int]:
+    """Where the user-perceived character at `index` ends, and its cells; -1 for a tab."""
+    cells, _ = _known.get(line[index]) or _learn(line[index])
+    end, length = index + 1, len(line)
+    while end < length:
+        following = line[end]
+        if not ((_known.get(following) or _learn(following))[1] or line[end - 1] == _JOINER) or not joins(line, end):
+            break
+        end += 1
+    return end, cell_len(line[index:end]) if end > index + 1 else cells
+
+
+def _carried(line: str, start: int, end: int, tab: int) -> int:
+    """The cells of what a row takes over from the one before: counted as the row itself is, character by character."""
+    x = 0
+    while start < end:
+        start, cells = _cluster(line, start)
+        x += tab - x % tab if cells < 0 else cells
+    return x
 
 
 def _learn(char: str) -> tuple[int, bool]:

@@ -86,7 +86,7 @@ async def test_an_error_marks_its_line(editor: Open) -> None:
         assert ed.shows("missing") and ed.shows("(line 2)")
         script = ed.desk.query_one("#script", ScriptEditor)
         assert script._error_line == 2
-        await ed.until(lambda: ed.line_of("Section count").startswith("›!"), "the sign in the list")
+        await ed.until(lambda: ed.line_of("Section count").startswith("› !"), "the sign in the list")
         await replace_script(ed, "return 'mended'")
         await ed.until(lambda: preview(ed) == "mended")
         assert script._error_line is None

@@ -88,7 +88,7 @@ async def test_replacing_one_and_all() -> None:
         await pilot.press(*"tide", "tab", *"sea", "enter")
         assert editor.value == TEXT.replace("tide", "sea", 1)
         assert min(editor.selection) == (1, 7)
-        await pilot.press("f9")
+        await pilot.press("f8")
         expected = "The sea turns.\r\nAt low sea the sea tables\u2028lie; sea.\rNo more."
         assert editor.value == expected
         assert "3 replaced" in screen_text(app)[0]
@@ -102,7 +102,7 @@ async def test_replacing_by_what_holds_the_pattern_ends() -> None:
     async with finding("a a a") as (editor, _bar, _app, pilot):
         await pilot.press("a", "tab", *"aa", "enter")
         assert editor.value == "aa a a" and min(editor.selection) == (0, 3)
-        await pilot.press("f9")
+        await pilot.press("f8")
         assert editor.value == "aaaa aa aa"
 
 
@@ -110,7 +110,7 @@ async def test_a_text_that_cannot_be_changed_is_only_searched() -> None:
     async with finding() as (editor, bar, _app, pilot):
         editor.load(TEXT, read_only=True)
         bar.look()
-        await pilot.press(*"tide", "tab", "f9")
+        await pilot.press(*"tide", "tab", "f8")
         assert editor.value == TEXT and len(bar.matches) == 4
 
 
