@@ -150,6 +150,8 @@ class PromptView(ReadingView):
         self._spans: list[Span] = []
         self._rows: WrappedRows[_Part] = WrappedRows((), 1)
         self._pinned: tuple[int, int] | None = None
+        self._target: tuple[int, int, int] | None = None
+        """What was gone to last, until the view is scrolled: its part, its offset there, the scroll position."""
         self._wanted: int | None = None
         self._reported: str | None = None
         self._query = ""
@@ -167,7 +169,7 @@ class PromptView(ReadingView):
         anchor = self._anchor()
         self._messages = tuple(messages)
         self._collect(tokens)
-        self._pinned = self._wanted = self._pointed = None
+        self._pinned = self._target = self._wanted = self._pointed = None
         self._find()
         self._rewrap(anchor)
 
@@ -244,7 +246,7 @@ class PromptView(ReadingView):
 
     @property
     def current_block(self) -> PromptBlock | None:
-        """The block gone to last, until the view is scrolled; then the one at the top of the view."""
+        """The block pointed at; else the one gone to last, until the view is scrolled; then the one at its top."""
         index = self._current()
         return None if index is None else self._blocks[index]
 
@@ -270,8 +272,10 @@ class PromptView(ReadingView):
         index = self._current()
         if index is None:
             return None
-        top = self.scroll_offset.y
-        if self._pinned is not None or self._rows.row_of(self._part_of_block[index], 0) >= top:
+        start = self._rows.row_of(self._part_of_block[index], 0)
+        if self._pointed is not None:
+            index -= self._rows.row_of(*self._pointed) <= start
+        elif self._pinned is not None or start >= self.scroll_offset.y:
             index -= 1
         if index < 0:
             return None
@@ -286,6 +290,8 @@ class PromptView(ReadingView):
             return None
         if self._wanted is not None:
             return self._wanted
+        if self._pointed is not None:
+            return max(0, bisect_right(self._part_of_block, self._pointed[0]) - 1)
         if self._pinned is not None:
             return self._pinned[0]
         place = self._rows.at(self.scroll_offset.y)
@@ -304,7 +310,14 @@ class PromptView(ReadingView):
         # The heading of the message comes along with its first block.
         self.go_to_row(row - 1 if part and self._parts[part - 1].text is None else row)
         self._pinned = (index, self.scroll_offset.y)
+        self._arrive(part, self._parts[part].start)
         self._report_block()
+
+    def _arrive(self, part: int, offset: int) -> None:
+        """Remember what was gone to, and point at it if anything is pointed at."""
+        self._target = (part, offset, self.scroll_offset.y)
+        if self.pointing:
+            self.point()
 
     def _report_block(self) -> None:
         block = self.current_block
@@ -371,6 +384,7 @@ class PromptView(ReadingView):
         top, height = self.scroll_offset.y, self.size.height
         if not top <= row < top + height:
             self.go_to_row(row - height // 3)
+        self._arrive(part, offset)
         self.refresh()
         return self._match + 1
 
@@ -396,8 +410,11 @@ class PromptView(ReadingView):
         return self._pointed is not None
 
     def point(self, *, at: int | None = None) -> None:
-        """Point at a row: the given one, or the first of text in sight. Posts `Pointed`."""
-        row = self.scroll_offset.y if at is None else max(0, at)
+        """Point at a row: the given one, what was gone to last, or the first of text in sight. Posts `Pointed`."""
+        if at is not None:
+            row = max(0, at)
+        else:
+            row = self.scroll_offset.y if self._target is None else self._rows.row_of(*self._target[:2])
         self._rows.advance(rows=row + 2)
         row = min(row, len(self._rows.starts) - 1)
         place = self._rows.at(row)
@@ -411,12 +428,18 @@ class PromptView(ReadingView):
         index, start, end = place
         part = self._parts[index]
         self._pointed = (index, start)
-        top, height = self.scroll_offset.y, self.size.height
-        if not top <= row < top + height:
-            self.go_to_row(row if row < top else row - height + 1)
+        self._reveal_pointer()
         self.refresh()
+        self._report_block()
         stop = end - 1 if end > start and (part.text or "")[end - 1] == "\n" else end
         self.post_message(self.Pointed(self, part.message, start, stop))
+
+    def _reveal_pointer(self) -> None:
+        if self._pointed is None:
+            return
+        row, top, height = self._rows.row_of(*self._pointed), self.scroll_offset.y, self.size.height
+        if height and not top <= row < top + height:
+            self.go_to_row(row if row < top else row - height + 1)
 
     def stop_pointing(self) -> None:
         """Let the keys scroll again."""
@@ -466,6 +489,8 @@ class PromptView(ReadingView):
         super().watch_scroll_y(old_value, new_value)
         if self._pinned is not None and self._pinned[1] != round(new_value):
             self._pinned = None
+        if self._target is not None and self._target[2] != round(new_value):
+            self._target = None
         self._report_block()
 
     def go_to_row(self, row: int) -> None:
@@ -482,6 +507,8 @@ class PromptView(ReadingView):
             self._rewrap(self._anchor())
             if wanted is not None:
                 self._goto(wanted)
+        # What is said of a row takes rows from the view.
+        self._reveal_pointer()
 
     @property
     def _gutter(self) -> int:

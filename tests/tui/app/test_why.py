@@ -7,6 +7,7 @@ from textual.widgets import Static
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui import language
+from tui.screens.jump import JumpDialog
 from tui.screens.prompt import PromptScreen
 from tui.screens.why import WhyDialog
 from tui.widgets.prompt_view import PromptView
@@ -81,6 +82,36 @@ async def test_the_pointer_follows_keys_and_mouse_and_escape_ends_it(editor: Ope
         assert not view.pointing
         await ed.press("escape")
         await ed.until(lambda: not isinstance(ed.app.screen, PromptScreen))
+
+
+async def test_the_pointer_goes_along_to_blocks_and_matches(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        view = await pointing(ed)
+
+        async def explained(text: str, line: str) -> None:
+            await ed.until(lambda: text in reasons(ed), text)
+            await ed.until(lambda: any("►" in drawn and line in drawn for drawn in ed.lines()), line)
+
+        last = view.blocks[-1]
+        await ed.press("b")
+        await ed.until(lambda: isinstance(ed.app.screen, JumpDialog))
+        await ed.type(last.name)
+        await ed.press("enter")
+        await explained(f"Why · {last.name}", "[@block=")
+        await ed.press("K")
+        await explained(f"Why · {view.blocks[-2].name}", "[@block=")
+        await ed.press("J")
+        await explained(f"Why · {last.name}", "[@block=")
+        await ed.press("slash")
+        await ed.type("past tense")
+        await ed.press("enter")
+        await explained("gl-tonare", "Past tense.")
+        # What was gone to before anything is pointed at, though it can't be scrolled to the top.
+        await ed.press("w", "home", "b")
+        await ed.until(lambda: isinstance(ed.app.screen, JumpDialog))
+        await ed.type(last.name)
+        await ed.press("enter", "w")
+        await explained(f"Why · {last.name}", "[@block=")
 
 
 async def test_a_block_of_the_list(editor: Open) -> None:
