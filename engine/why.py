@@ -17,6 +17,7 @@ from engine.blocks.compile import Message, Span, compile_blocks
 from engine.blocks.config import BlockConfig, ContentMode
 from engine.blocks.edits import custom_at
 from engine.blocks.rows import Row
+from engine.blocks.tags import TAG
 from engine.context.build import effective_summary
 from engine.prompt import Base, Prompt
 from engine.provenance import Origin, origins_of, tracing
@@ -24,7 +25,7 @@ from engine.story import Fragment
 
 OrderRule = Literal["pinned", "list", "own"]
 """What gives a block its order: its override, its place in `blockOrder`, its own."""
-Tier = Literal["pinned", "recent", "catalog", "prose", "tagged", ""]
+Tier = Literal["tag", "pinned", "recent", "catalog", "prose", "tagged", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Cause:
     """One thing a line was made of.
 
     `kind` is fragment, tag, override, text, script, instruction, story, input or plugin; `name` its id, key or owner;
-    `form` how it was used. For a fragment `title` and `type` are its own, and `tier` is why the story's state has it.
+    `form` how it was used. For a fragment `title` and `type` are its own, and `tier` is why it is there: `tag` where a
+    tag put it in, else why the story's state has it.
     """
 
     kind: str
@@ -105,17 +107,25 @@ class Explanation:
     def _causes(self, key: str, start: int, end: int) -> tuple[Cause, ...]:
         origins = self._origins.get(key, ())
         found = (origin for origin in origins if origin.start < max(end, start + 1) and origin.end > start)
-        return tuple(dict.fromkeys(self._cause(origin) for origin in found))
+        tags = [origin for origin in origins if origin.kind == "tag"]
+        return tuple(dict.fromkeys(self._cause(origin, tags) for origin in found))
 
-    def _cause(self, origin: Origin) -> Cause:
+    def _cause(self, origin: Origin, tags: Sequence[Origin]) -> Cause:
         if origin.kind == "fragment":
             fragment = self._base.snapshot.get(origin.name)
             if fragment is not None:
-                tier = fragment_tier(self._base, origin.name)
+                by_tag = any(_puts_in(tag, origin) for tag in tags)
+                tier: Tier = "tag" if by_tag else fragment_tier(self._base, origin.name)
                 return Cause("fragment", origin.name, origin.form, fragment.name, fragment.type, tier)
         if origin.kind == "instruction" and origin.name in self._base.given.instruction.texts:
             return Cause("instruction", origin.name, "model")
         return Cause(origin.kind, origin.name, origin.form)
+
+
+def _puts_in(tag: Origin, fragment: Origin) -> bool:
+    """Whether a fragment is what a tag stands for, not one in the text of that."""
+    inside = tag.start <= fragment.start and fragment.end <= tag.end
+    return inside and (match := TAG.fullmatch(tag.name)) is not None and match[1] == fragment.name
 
 
 def traced(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> tuple[Message, ...]:

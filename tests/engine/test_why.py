@@ -139,6 +139,9 @@ def test_overrides_tags_and_scripts(session: Session) -> None:
         "tag <@gl-tonare>",
         "fragment gl-tonare full",
     ]
+    assert [cause.tier for cause in of_line(session, "Mind ### Tense").causes] == ["", "", "tag"]
+    assert [cause.tier for cause in of_line(session, "High at 2.").causes] == ["", "", "tag"]
+    assert of_line(session, "`kn-mirafa`").causes[0].tier == "catalog"
     assert kinds(of_line(session, "[unknown fragment: zz-nobody]"))[0] == "override instructions prepend"
     assert kinds(of_line(session, "High at 2.")) == [
         f"script {block}",
