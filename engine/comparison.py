@@ -38,7 +38,8 @@ class BlockChange:
     """What became of one block.
 
     `key` is its id, with `#2` … behind a repeated one; `lines` are those of both texts, empty when the text is the
-    same; `added` and `removed` are estimated tokens of the words that differ.
+    same; `added` and `removed` are estimated tokens of the words that differ, balanced so that `added - removed` is
+    what the block has gained.
     """
 
     key: str
@@ -218,14 +219,15 @@ def _before_first(role: str, new: Mapping[str, SentBlock]) -> str | None:
 
 
 def _change(key: str, before: SentBlock | None, after: SentBlock | None, moved: bool) -> BlockChange:
-    if before is not None and after is not None and before.content == after.content:
-        return BlockChange(key, before, after, moved)
-    lines = compare_lines(before.content if before is not None else "", after.content if after is not None else "")
-    if before is None or after is None:
-        added, removed = (after.tokens if after is not None else 0), (before.tokens if before is not None else 0)
-    else:
-        added, removed = (estimate_tokens("\n".join(_differing(lines, sign))) for sign in "+-")
-    return BlockChange(key, before, after, moved, lines, added, removed)
+    gained = (after.tokens if after is not None else 0) - (before.tokens if before is not None else 0)
+    lines: tuple[Line, ...] = ()
+    replaced = 0
+    if before is None or after is None or before.content != after.content:
+        lines = compare_lines(before.content if before is not None else "", after.content if after is not None else "")
+    if lines and before is not None and after is not None:
+        # Estimates of parts don't add up to one of the whole: the greater of the two follows from the other.
+        replaced = min(estimate_tokens("\n".join(_differing(lines, sign))) for sign in "+-")
+    return BlockChange(key, before, after, moved, lines, replaced + max(0, gained), replaced + max(0, -gained))
 
 
 def _differing(lines: Sequence[Line], sign: str) -> Iterator[str]:

@@ -55,6 +55,11 @@ def test_both_prompts_can_be_told_from_a_comparison(before: list[SentBlock], aft
             assert old == new
     assert found.same == ([*map(content, before)] == [*map(content, after)])
     assert bool(found.text) != found.same
+    assert found.before_tokens + found.added - found.removed == found.after_tokens
+    for change in found.changes:
+        assert min(change.added, change.removed) >= 0
+        if change.before is not None and change.after is not None:
+            assert change.before.tokens + change.added - change.removed == change.after.tokens
 
 
 def content(given: SentBlock) -> tuple[str, ...]:
