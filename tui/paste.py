@@ -4,10 +4,15 @@ Textual's parser looks for escape sequences inside a bracketed paste too, and is
 ESC in a pasted log would run the commands that happen to stand behind it (spec terminal, section 5, case 17).
 `PasteParser` takes a paste out of the input before Textual's parser sees it, which is also much faster. It replaces the
 parser of exactly the version it was written for, and no other.
+
+It also reads an arrow or another such key with ESC before it, as macOS Terminal, PuTTY and rxvt send it with alt, as
+that one key: Textual's parser makes an escape of it, which leaves a text, and an arrow (case 7). Both must have come
+in one read, as one key does; an escape that is pressed by itself is none of it.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 
@@ -23,6 +28,7 @@ TEXTUAL_VERSION = "8.2.8"
 """The version of Textual whose parser this module can replace."""
 
 _DRIVERS = ("linux_driver", "linux_inline_driver", "win32")
+_ALT_KEY = re.compile(r"\x1b\x1b(?:[\[O]([ABCDFH])|\[(\d\d?)~)")
 _HELD = len(BRACKETED_PASTE_START) - 1
 """Characters that can be the beginning of a mark whose end has not arrived."""
 
@@ -43,10 +49,10 @@ class PasteParser(XTermParser):
             if self._pasted is None:
                 before, data, found = self._split(data, BRACKETED_PASTE_START)
                 if not found:
-                    yield from super().feed(before)
+                    yield from super().feed(_one_alt_key(before))
                     continue
                 # Textual's parser is told of an empty paste, so that it stands where it would stand behind one.
-                for message in super().feed(before + BRACKETED_PASTE_END):
+                for message in super().feed(_one_alt_key(before) + BRACKETED_PASTE_END):
                     if not isinstance(message, events.Paste):
                         yield message
                 self._pasted = []
@@ -68,6 +74,11 @@ class PasteParser(XTermParser):
         end = start + len(mark) - len(self._last)
         self._last = ""
         return data[:end], data[end:], True
+
+
+def _one_alt_key(data: str) -> str:
+    """`data` with keys that have ESC before them as xterm sends them with alt: `ESC ESC [ A` as `ESC [ 1 ; 3 A`."""
+    return _ALT_KEY.sub(lambda key: f"\x1b[1;3{key[1]}" if key[1] else f"\x1b[{key[2]};3~", data)
 
 
 class SafePasteApp(App[ReturnType]):

@@ -57,6 +57,25 @@ def test_without_a_paste_it_is_textuals_parser(data: str) -> None:
     assert parsed(one, *data) == parsed(other, *data)
 
 
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        ("\x1b\x1b[A", ["alt+up"]),
+        ("\x1b\x1bOB", ["alt+down"]),
+        ("x\x1b\x1b\x1b[Ck", ["x", "escape", "alt+right", "k"]),
+        ("\x1b\x1b[3~", ["alt+delete"]),
+    ],
+)
+def test_a_key_with_an_escape_before_it_is_one_key(data: str, keys: list[str]) -> None:
+    assert [key for _, key in parsed(PasteParser(), data)] == keys
+    assert parsed(PasteParser(), f"{START}{data}{END}") == [("paste", data)]
+
+
+def test_an_escape_of_its_own_is_one() -> None:
+    assert parsed(PasteParser(), "\x1b", "\x1b[A") == [("key", "escape"), ("key", "up")]
+    assert parsed(PasteParser(), f"\x1b{START}a{END}") == [("key", "escape"), ("paste", "a")]
+
+
 def test_a_mark_torn_apart_by_a_slow_link(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's parser gives up on the mark after a tenth of a second; what is pasted is still no key."""
     now = [0.0]

@@ -56,12 +56,18 @@ class TextEditor(CompletingTextArea):
         Binding("escape", "leave", "Leave", show=False, id="editor.leave"),
         Binding("ctrl+home", "text_start", "Start of the text", show=False),
         Binding("ctrl+end", "text_end", "End of the text", show=False),
+        Binding("alt+up", "paragraph(-1)", "Paragraph up", show=False),
+        Binding("alt+down", "paragraph(1)", "Paragraph down", show=False),
+        Binding("alt+left,alt+b", "cursor_word_left", "Word left", show=False),
+        Binding("alt+right,alt+f", "cursor_word_right", "Word right", show=False),
     ]
     """
     | Key(s) | Description |
     | :- | :- |
     | escape | Leave the editor; the text is kept. |
     | ctrl+home, ctrl+end | Go to the start or the end of the text. |
+    | alt+up, alt+down | Go to the empty line before or behind the paragraph. |
+    | alt+left, alt+right | Go a word back or on; macOS Terminal sends alt+b and alt+f. |
 
     Everything else is bound as in `TextArea`.
     """
@@ -224,6 +230,18 @@ class TextEditor(CompletingTextArea):
     def action_text_end(self) -> None:
         """Go to the end of the text."""
         self.move_cursor(self.document.end)
+
+    def action_paragraph(self, step: int) -> None:
+        """Go to the line without words behind the paragraph, or before it with a `step` of -1, or to the text's end."""
+        row = self.cursor_location[0]
+        passed = bool(self.document[row].strip())
+        for at in range(row + step, self.document.line_count if step > 0 else -1, step):
+            words = bool(self.document[at].strip())
+            if passed and not words:
+                self.move_cursor((at, 0))
+                return
+            passed = passed or words
+        self.move_cursor(self.document.end if step > 0 else (0, 0))
 
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit as one undoable step, and repaint the lines it changed."""

@@ -401,3 +401,13 @@ async def test_control_characters_take_the_cells_they_are_drawn_in() -> None:
         shown = screen_text(app)
         assert len(shown[0].rstrip()) == editor.wrap_width and shown[1].startswith(("␛", "␤", "␇"))
         assert editor.cursor_screen_offset.x == editor.wrap_width - 1
+
+
+async def test_alt_and_an_arrow_go_by_paragraphs_and_words() -> None:
+    async with editing("one two\n\nthree\nfour\n\n\nfive") as (editor, _, pilot):
+        places = []
+        for key in ("alt+down", "alt+down", "alt+down", "alt+up", "alt+up", "alt+up", "alt+right", "alt+left"):
+            await pilot.press(key)
+            places.append(editor.cursor_location)
+        assert places == [(1, 0), (4, 0), (6, 4), (5, 0), (1, 0), (0, 0), (0, 3), (0, 0)]
+        assert editor.text_if_edited() is None
