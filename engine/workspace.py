@@ -140,12 +140,14 @@ class Belongings:
 @dataclass(frozen=True, slots=True)
 class FragmentOrder:
     """How the pinned fragments of a branch are ordered: `mode` is `simple`, by types, or `advanced`, by the ids in
-    `order`, which may name others as well; `fragments` are the pinned ones as they come.
+    `order`, which may name others as well; `fragments` are the pinned ones as they come, `tokens` what each is
+    estimated to cost in the prompt.
     """
 
     mode: str
     fragments: tuple[Fragment, ...]
     order: tuple[str, ...]
+    tokens: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -939,11 +941,14 @@ class Workspace:
         """The pinned fragments of a branch, in the order they are given in. Waits."""
         from engine.agents.sections import pinned_order
         from engine.context import build_context
+        from engine.models.tokens import estimate_tokens
+        from engine.story.render import sheet
 
         snapshot = self.story(story_id).snapshot(branch)
         settings = snapshot.meta.settings
         pinned = pinned_order(build_context(snapshot, ""))
-        return FragmentOrder(settings.context_order_mode, pinned, settings.fragment_order)
+        tokens = tuple(estimate_tokens(sheet(fragment)) for fragment in pinned)
+        return FragmentOrder(settings.context_order_mode, pinned, settings.fragment_order, tokens)
 
     def order_fragments(self, story_id: str, ids: Sequence[str], shown: FragmentOrder) -> FileEdit | None:
         """Write another order of the pinned fragments than the one that was `shown`, into the story's meta.

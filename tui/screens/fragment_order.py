@@ -98,8 +98,9 @@ class FragmentOrderScreen(WorkingScreen[None]):
         self.fragments.set_rows(self._carry.shown(rows) if self._carry is not None else rows)
 
     def _rows(self) -> tuple[Row, ...]:
-        found = self._found.fragments if self._found is not None else ()
-        rows = [_row(place, fragment) for place, fragment in enumerate(found)]
+        found = self._found
+        pairs = zip(found.fragments, found.tokens, strict=True) if found is not None else ()
+        rows = [_row(place, fragment, tokens) for place, (fragment, tokens) in enumerate(pairs)]
         return tuple(sorted(rows, key=lambda row: row.role))
 
     # -- edits, one after the other: each is made on the list as the one before left it
@@ -257,8 +258,8 @@ class FragmentOrderScreen(WorkingScreen[None]):
         self.stonehand.action_keys()
 
 
-def _row(place: int, fragment: Fragment) -> Row:
-    lost = fragment.placement not in ("system", "user")
+def _row(place: int, fragment: Fragment, tokens: int) -> Row:
+    lost = fragment.placement not in ("system", "user")  # in neither message, so it costs nothing
     note = t("order.nowhere", placement=visible(fragment.placement)) if lost else f"{fragment.type} · {fragment.id}"
     return Row(
         key=fragment.id,
@@ -273,7 +274,7 @@ def _row(place: int, fragment: Fragment) -> Row:
         mode=None,
         content=fragment.content,
         default=None,
-        tokens=None,
+        tokens=None if lost else tokens,
         note=note,
         warning=lost,
     )

@@ -150,6 +150,18 @@ async def test_another_programs_order_is_told_and_kept(editor: Open, pinned: Pat
         await ed.until(lambda: listed(ed)[1] == "kn-berths", "the list is read again")
 
 
+async def test_what_each_fragment_costs_is_shown(editor: Open, pinned: Path) -> None:
+    async with editor(folder=pinned) as ed:
+        order = ed.workspace.fragment_order(ed.session.story)
+        costs = dict(zip([item.id for item in order.fragments], order.tokens, strict=True))
+        assert all(costs.values()) and costs["kn-berths"] != costs["gl-tonare"]
+        await opened(ed)
+        line = next(line for line in ed.lines() if "泊位" in line)
+        assert str(costs["kn-berths"]) in line.split()
+        user = next(line for line in ed.lines() if "USER" in line)
+        assert str(sum(costs[item] for item in ("ch-bafego", "gl-tonare", "kn-berths"))) in user.split()
+
+
 async def test_the_look(editor: Open, pinned: Path, request: pytest.FixtureRequest) -> None:
     snapshots = Snapshots(request.config.getoption("update_snapshots", default=False))
     async with editor(folder=pinned) as ed:
