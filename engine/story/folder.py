@@ -263,6 +263,12 @@ class StoryFolder:
         root = self.writable_root(branch_id)
         return self._edit(lambda: librarian.write_analysis(root, analysis, passage))
 
+    def update_analysis(
+        self, branch_id: str, analysis_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Rewrite an analysis; see `librarian.update_analysis`."""
+        librarian.update_analysis(self.writable_root(branch_id), analysis_id, change)
+
     def take_back(self, edit: saving.FileEdit) -> saving.FileEdit:
         """Undo an edit of the meta or a fragment; see `saving.take_back`."""
         return self._edit(lambda: saving.take_back(edit))

@@ -17,7 +17,7 @@ from engine.errors import InvalidFile, Problem
 PLACEMENTS: Final = ("system", "user")
 STICKY_TYPES: Final = frozenset(("guideline",))
 """The types whose new fragments are pinned."""
-_NO_META: Final[Mapping[str, Any]] = {}
+NO_META: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ def new_document(
     content: str,
     now: str,
     *,
-    meta: Mapping[str, Any] = _NO_META,
+    meta: Mapping[str, Any] = NO_META,
 ) -> dict[str, Any]:
     """The document of a new fragment, with every field the reference writes; `now` is the time of its creation.
 
@@ -156,7 +156,7 @@ class _Reader:
         if not isinstance(meta, dict):
             if meta is not None:
                 self._report("meta", "is not an object; it was left out")
-            meta = _NO_META
+            meta = NO_META
         fragment = Fragment(
             id=stem,
             type=type_,

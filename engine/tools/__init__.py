@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.lazy import names_of
 
 if TYPE_CHECKING:
-    from engine.tools.analyzing import plan_proposal, proposals_of, save_analysis
+    from engine.tools.analyzing import save_analysis
     from engine.tools.applying import ACCEPTED, AUTOMATIC, Applied, Written, apply, take_back
     from engine.tools.collected import Analysis, Direction, Mention, Option, Proposal, Question
     from engine.tools.editing import WhenApplied, apply_now, put_aside, when_applied
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.tools.offering import offered, shadowing
     from engine.tools.older import current_name, describe_call
     from engine.tools.plan import FragmentChange, Outcome, Plan
+    from engine.tools.proposals import accept_proposal, mark_proposal, plan_proposal, proposals_of
     from engine.tools.schema import ToolInput, WrongCall
     from engine.tools.tool import Tool, ToolResult, logged_arguments, run_call
 
@@ -47,12 +48,14 @@ __all__ = [
     "WhenApplied",
     "Written",
     "WrongCall",
+    "accept_proposal",
     "apply",
     "apply_now",
     "calls_of",
     "current_name",
     "describe_call",
     "logged_arguments",
+    "mark_proposal",
     "offered",
     "plan_proposal",
     "proposals_of",
@@ -67,7 +70,7 @@ __all__ = [
 __getattr__ = names_of(
     __name__,
     {
-        "analyzing": ("plan_proposal", "proposals_of", "save_analysis"),
+        "analyzing": ("save_analysis",),
         "collected": ("Analysis", "Direction", "Mention", "Option", "Proposal", "Question"),
         "applying": ("ACCEPTED", "AUTOMATIC", "Applied", "Written", "apply", "take_back"),
         "editing": ("WhenApplied", "apply_now", "put_aside", "when_applied"),
@@ -76,6 +79,7 @@ __getattr__ = names_of(
         "offering": ("offered", "shadowing"),
         "older": ("current_name", "describe_call"),
         "plan": ("FragmentChange", "Outcome", "Plan"),
+        "proposals": ("accept_proposal", "mark_proposal", "plan_proposal", "proposals_of"),
         "schema": ("ToolInput", "WrongCall"),
         "tool": ("Tool", "ToolResult", "logged_arguments", "run_call"),
     },

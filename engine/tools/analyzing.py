@@ -6,7 +6,6 @@ left out, and so is one of a fragment that is not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -19,8 +18,7 @@ from engine.tools.collected import Analysis, Contradiction, Direction, Mention, 
 from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
 from engine.tools.host import Host
 from engine.tools.outcomes import described
-from engine.tools.plan import Plan
-from engine.tools.schema import FROM_TEXT, Texts, ToolInput, WrongCall, checked_input
+from engine.tools.schema import FROM_TEXT, Texts, ToolInput
 from engine.tools.tool import Tool, ToolResult
 
 T = TypeVar("T")
@@ -184,33 +182,6 @@ def _finish(_given: FinishAnalysis, host: Host) -> ToolResult:
     if not analysis.reported:
         value["note"] = "Nothing was reported about the passage."
     return ToolResult(value, ends=True)
-
-
-def plan_proposal(snapshot: StorySnapshot, proposal: Proposal) -> Plan:
-    """What a proposal would change in the story as it is now. Raises `StonehandError` for one that is none."""
-    return plan_fragment_edits(snapshot, _edits_of(proposal), tool=PROPOSE_CHANGES.name)
-
-
-def _edits_of(proposal: Proposal) -> EditFragments:
-    given = {"title": proposal.title, "rationale": proposal.rationale, "operations": list(proposal.operations)}
-    try:
-        return checked_input(EditFragments, given)
-    except WrongCall as error:
-        raise StonehandError(f"the proposal can't be used: {error}") from None
-
-
-def proposals_of(analysis: Mapping[str, Any]) -> tuple[Proposal, ...]:
-    """The proposals in an analysis on disk; what is none is passed over, and `plan_proposal` checks the rest."""
-    found = analysis.get("fragmentChangeProposals")
-    return tuple(
-        Proposal(
-            str(item.get("title") or ""),
-            str(item.get("rationale") or ""),
-            tuple(operation for operation in item["operations"] if isinstance(operation, Mapping)),
-        )
-        for item in (found if isinstance(found, list) else ())
-        if isinstance(item, Mapping) and isinstance(item.get("operations"), list)
-    )
 
 
 def save_analysis(

@@ -7,13 +7,14 @@ Source: spec, sections 1.2 and 1.6.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from engine.errors import Problem, StonehandError, WrongInput
 from engine.story import FileEdit, StoryFolder
 from engine.story.branches import now_iso
-from engine.story.fragment import new_document
+from engine.story.fragment import NO_META, new_document
 from engine.tools.plan import FragmentChange, Plan
 
 ACCEPTED: Final = "librarian-manual-accept"
@@ -48,19 +49,19 @@ class Applied:
         return tuple(item.problem for item in self.written if item.problem is not None)
 
 
-def apply(plan: Plan, folder: StoryFolder, reason: str | None = None) -> Applied:
+def apply(plan: Plan, folder: StoryFolder, reason: str | None = None, *, meta: Mapping[str, Any] = NO_META) -> Applied:
     """Write a plan to the story and branch it was made for.
 
     Each fragment is written in one step, and left as it is when it can't be or when what is to change was changed by
     another program: that is one of the result's problems. `reason` stands in the versions; left out, it names the tool.
-    Raises `WrongInput` for a plan of another story.
+    `meta` is what new fragments note of where they come from. Raises `WrongInput` for a plan of another story.
     """
     _check_place(plan, folder.id, plan.branch)
     why = f"llm-{plan.tool}" if reason is None else reason
     written = []
     for change in plan.changes:
         try:
-            written.append(_write(change, plan.branch, folder, why))
+            written.append(_write(change, plan.branch, folder, why, meta))
         except StonehandError as error:
             written.append(Written(change, problem=error.problem))
     return Applied(plan, tuple(written))
@@ -84,12 +85,12 @@ def take_back(applied: Applied, folder: StoryFolder) -> Applied:
     return Applied(applied.plan, tuple(undone))
 
 
-def _write(change: FragmentChange, branch: str, folder: StoryFolder, reason: str) -> Written:
+def _write(change: FragmentChange, branch: str, folder: StoryFolder, reason: str, meta: Mapping[str, Any]) -> Written:
     if change.before is not None:
         edit = folder.revise_fragment(branch, change.fragment_id, change.before, change.after, reason)
         return Written(change, edit)
-    after = change.after
-    document = new_document(change.fragment_id, change.type, after.name, after.description, after.content, now_iso())
+    texts = (change.after.name, change.after.description, change.after.content)
+    document = new_document(change.fragment_id, change.type, *texts, now_iso(), meta=meta)
     made = folder.create_fragment(branch, document)
     return Written(replace(change, fragment_id=made.file.name.removesuffix(".json")), made)
 

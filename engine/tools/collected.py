@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Pacing = Literal["linger", "continue", "end"]
+ProposalStatus = Literal["open", "applied", "declined"]
 Position = Literal["before", "during", "after"]
 
 
@@ -87,6 +88,7 @@ class Proposal:
     title: str
     rationale: str
     operations: tuple[Mapping[str, Any], ...]
+    status: ProposalStatus = "open"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ come back to it as one line that names the field.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar
 
@@ -113,14 +114,24 @@ def checked_input(model: type[InputT], arguments: Mapping[str, Any] | str) -> In
         raise WrongCall(fault_line(error, model)) from None
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: Any, path: str = "") -> Any:
+    """`value` without what is null. Raises `WrongCall` for half a character, which JSON can have."""
+    if isinstance(value, str):
+        if not value.isascii() and _HALF.search(value):
+            raise WrongCall(f"{path or 'the arguments'}: holds half a character")
+        return value
     if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {
+            key: _without_nulls(item, f"{path}.{key}" if path else str(key))
+            for key, item in value.items()
+            if item is not None
+        }
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [_without_nulls(item, f"{path}[{index}]") for index, item in enumerate(value)]
     return value
 
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final = {
     "missing": "is missing",
     "string_type": "must be a text",
@@ -140,7 +151,6 @@ _WORDS: Final = {
     "too_short": "has {actual_length} items; at least {min_length} are needed",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
-    "string_unicode": "is not text in Unicode",
 }
 
 

@@ -15,7 +15,18 @@ from engine import disk
 from engine.errors import NotFound, StonehandError
 from engine.story import Fragment
 from engine.story.librarian import MENTIONS_KEPT, latest_analysis, read_analysis, update_analysis
-from engine.tools import Analysis, Host, Proposal, apply, plan_proposal, proposals_of, save_analysis
+from engine.tools import (
+    Analysis,
+    Host,
+    Proposal,
+    accept_proposal,
+    apply,
+    mark_proposal,
+    plan_proposal,
+    proposals_of,
+    save_analysis,
+    take_back,
+)
 from engine.tools.offering import CORE
 from tests.engine.story_builder import StoryBuilder, tree
 from tests.engine.tools.conftest import tool_call
@@ -143,7 +154,9 @@ def test_proposals_change_nothing_and_can_be_applied_later(story: StoryBuilder, 
     document = read(story, "fragments/ch-bafego.json")
     report(analyst)
     assert proposals_of(read_analysis(story.root, saved(story, analyst).id)) == (proposal,)
-    assert proposals_of({"fragmentChangeProposals": [1, {"operations": "x"}, {"operations": [1]}]}) == (
+    assert proposals_of({"fragmentChangeProposals": [1, {"operations": "x"}, {"operations": [1], "title": 2}]}) == (
+        None,
+        None,
         Proposal("", "", ()),
     )
     assert document["content"].endswith("\n\nShe curses.")
@@ -348,3 +361,75 @@ def test_a_file_that_keeps_changing_is_told(
     (problem,) = saved(story, analyst).problems
     assert "changed by another program" in problem.message
     assert read(story, "librarian/state.json") == {"n": 5}
+
+
+# -- accepting what was proposed
+
+PROPOSED = [
+    {"op": "append_paragraph", "fragmentId": "ch-bafego", "text": "She curses."},
+    {"op": "create_fragment", "type": "knowledge", "name": "Oaths", "content": "Many."},
+]
+
+
+@pytest.fixture
+def proposed(story: StoryBuilder, analyst: Host) -> str:
+    report(analyst)
+    run(analyst, "proposeFragmentChanges", title="Ines", operations=PROPOSED)
+    run(analyst, "proposeFragmentChanges", title="Pace", operations=[{**PROPOSED[0], "fragmentId": "gl-tonare"}])
+    return str(saved(story, analyst).id)
+
+
+def proposal_statuses(story: StoryBuilder, analysis_id: str) -> list[str]:
+    return [item.status for item in proposals_of(read_analysis(story.root, analysis_id)) if item is not None]
+
+
+def test_accepting_a_proposal(story: StoryBuilder, proposed: str) -> None:
+    folder = story.folder()
+    applied = accept_proposal(folder, "main", proposed, 0)
+    assert applied.problems == ()
+    assert read(story, "fragments/ch-bafego.json")["versions"][0]["reason"] == "librarian-manual-accept"
+    made = read(story, f"fragments/{applied.written[1].change.fragment_id}.json")
+    assert made["meta"] == {
+        "source": "librarian",
+        "analysisId": proposed,
+        "suggestionIndex": 0,
+        "sourceFragmentId": PASSAGE,
+    }
+    assert proposal_statuses(story, proposed) == ["applied", "open"]
+    with pytest.raises(StonehandError, match="the proposal was applied before"):
+        accept_proposal(folder, "main", proposed, 0)
+    take_back(applied, folder)
+    mark_proposal(folder, "main", proposed, 0, "open")
+    assert read(story, "fragments/ch-bafego.json")["content"] == "Ines keeps the light."
+    assert proposal_statuses(story, proposed) == ["open", "open"]
+
+
+def test_accepting_because_the_story_says_so(story: StoryBuilder, proposed: str) -> None:
+    applied = accept_proposal(story.folder(), "main", proposed, 0, automatic=True)
+    made = read(story, f"fragments/{applied.written[1].change.fragment_id}.json")
+    assert made["meta"]["autoApplied"] is True
+    assert read(story, "fragments/ch-bafego.json")["versions"][0]["reason"] == "librarian-auto-apply"
+
+
+def test_declining_and_what_is_not_there(story: StoryBuilder, proposed: str) -> None:
+    folder = story.folder()
+    mark_proposal(folder, "main", proposed, 1, "declined")
+    assert proposal_statuses(story, proposed) == ["open", "declined"]
+    with pytest.raises(StonehandError, match="the proposal was declined before"):
+        accept_proposal(folder, "main", proposed, 1)
+    for missing in (2, -1):
+        with pytest.raises(NotFound, match="has no proposal"):
+            accept_proposal(folder, "main", proposed, missing)
+        with pytest.raises(NotFound, match="has no proposal"):
+            mark_proposal(folder, "main", proposed, missing, "declined")
+
+
+def test_a_proposal_that_can_not_be_applied_whole_stays_open(story: StoryBuilder, proposed: str) -> None:
+    folder = story.folder()
+    (story.root / "fragments" / "ch-bafego.json").unlink()
+    applied = accept_proposal(folder, "main", proposed, 0)
+    assert [change.kind for change in applied.plan.changes] == ["create"]
+    assert proposal_statuses(story, proposed) == ["open", "open"]
+    (story.root / "fragments" / "gl-tonare.json").unlink()
+    with pytest.raises(StonehandError, match="can be done any more: there is no fragment gl-tonare"):
+        accept_proposal(folder, "main", proposed, 1)

@@ -72,6 +72,7 @@ def test_the_schema_of_an_edit() -> None:
         ("findFragments", {"query": "a", "limit": "many"}, "limit: must be a whole number"),
         ("findFragments", {"query": "a", "fields": ["meta"]}, "fields[0]: must be one of 'name', 'description' or"),
         ("editProse", {"edits": [{"oldText": "a"}]}, "edits[0].newText: is missing"),
+        ("editProse", '{"edits": [{"oldText": "a", "newText": "\\ud83c"}]}', "edits[0].newText: holds half"),
         (
             "editFragments",
             {"operations": [{"op": "set_fields", "fragmentId": "x"}]},
