@@ -36,15 +36,19 @@ def write_analysis(root: Path, analysis: Mapping[str, Any], passage: str) -> Wri
     """Write an analysis below the content root under a new id, then the index, the state and the passage's own notes.
 
     `analysis` has the fields of the reference's files but `id` and `createdAt`; `passage` is the text that was
-    analyzed. The analysis is the record: once it is written, whatever else fails is one of the problems. Raises
-    `StonehandError` when the analysis itself can't be written.
+    analyzed. One without a summary, of an agent that only proposes, says nothing of the passage: the state and the
+    notes stay as they are. The analysis is the record: once it is written, whatever else fails is one of the problems.
+    Raises `StonehandError` when the analysis itself can't be written.
     """
     document = _write_new(root / FOLDER / "analyses", analysis)
-    writes: tuple[Callable[[], None], ...] = (
-        lambda: _rewrite(root / FOLDER / "index.json", lambda raw: _indexed(raw, document, root)),
-        lambda: _rewrite(root / FOLDER / "state.json", lambda raw: _remembered(raw, document)),
-        lambda: _annotate(root, document, passage),
-    )
+    writes: list[Callable[[], None]] = [
+        lambda: _rewrite(root / FOLDER / "index.json", lambda raw: _indexed(raw, document, root))
+    ]
+    if document["summaryUpdate"]:
+        writes += [
+            lambda: _rewrite(root / FOLDER / "state.json", lambda raw: _remembered(raw, document)),
+            lambda: _annotate(root, document, passage),
+        ]
     problems = []
     for write in writes:
         try:

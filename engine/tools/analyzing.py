@@ -190,7 +190,7 @@ def save_analysis(
     """Write an analysis to the librarian's files. Raises `StonehandError` when there is nothing to write, or it can't
     be written; `passage` is the text that was analyzed.
     """
-    if not analysis.reported:
+    if not (analysis.reported or analysis.proposals or analysis.directions):
         raise StonehandError("nothing was reported about the passage, so no analysis was saved")
     return folder.write_analysis(branch, analysis.document(passage_id), passage)
 

@@ -312,6 +312,16 @@ def test_nothing_is_saved_of_nothing(story: StoryBuilder) -> None:
     assert tree(story.path) == before
 
 
+def test_proposals_alone_are_kept_and_say_nothing_of_the_passage(story: StoryBuilder, analyst: Host) -> None:
+    before = (story.root / "fragments" / f"{PASSAGE}.json").read_bytes()
+    run(analyst, "proposeFragmentChanges", operations=PROPOSED)
+    written = saved(story, analyst)
+    assert written.problems == ()
+    assert proposals_of(read_analysis(story.root, written.id)) == analyst.collected.analysis.proposals
+    assert (story.root / "fragments" / f"{PASSAGE}.json").read_bytes() == before
+    assert not (story.root / "librarian" / "state.json").exists()
+
+
 def test_an_analysis_is_read_and_updated(story: StoryBuilder, analyst: Host) -> None:
     report(analyst)
     analysis_id = saved(story, analyst).id
