@@ -55,7 +55,8 @@ class SpokenFilter(LineFilter):
         if not any("·" in text for text, _, _ in segments):
             return segments
         return [
-            Segment(text.replace(" · ", ",  ").replace("· ", "  "), style, control) for text, style, control in segments
+            Segment(text.replace(" · ", ",  ").replace("· ", "  ").replace(" ·", ", "), style, control)
+            for text, style, control in segments
         ]
 
 

@@ -60,14 +60,21 @@ async def every_screen(ed: Editor) -> AsyncIterator[str]:
             await ed.until(lambda: ed.app.screen.query("CommandList.--visible"), "the entries of the palette")
         yield name
         await leave()
-    for key, name in (("M", "model"), ("t", "tools"), ("B", "budget")):
+    for key, name in (("M", "model"), ("t", "tools"), ("B", "budget"), ("w", "why"), ("O", "order"), ("d", "compare")):
         await dialog(key)
+        if key == "d":
+            await ed.until(lambda: ed.app.screen.view.change_count, "the comparison")
+        if key == "O":
+            await ed.until(lambda: ed.app.screen.fragments.rows, "the fragments")
         yield name
         await leave()
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
     yield "prompt"
-    await ed.press("slash")
+    await ed.press("w")
+    await ed.until(lambda: ed.app.screen.view.pointing, "the pointer")
+    yield "prompt: why"
+    await ed.press("w", "slash")
     await ed.type("quay")
     yield "prompt: search"
     await ed.press("enter", "n")

@@ -53,12 +53,17 @@ class BudgetDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog wide") as dialog:
             dialog.border_title = Content(visible(t("budget.title", agent=self._agent)))
             dialog.border_subtitle = t("budget.keys")
-            yield Static(Content("\n".join(self._summary())), classes="text", markup=False)
+            yield Static(Content(self._told()), classes="text", markup=False)
             yield Static("", id="columns", classes="label", markup=False)
             yield OptionList(id="parts")
 
     def on_mount(self) -> None:
         self.query_one("#parts").focus()
+
+    def _told(self) -> str:
+        """The summary, as it is drawn or as it is heard."""
+        text = "\n".join(self._summary())
+        return text.replace("~", t("budget.about")).replace("±", t("budget.within")) if is_spoken(self) else text
 
     def _summary(self) -> list[str]:
         """What there is, what is taken of it, and whether that goes."""
@@ -74,7 +79,7 @@ class BudgetDialog(ModalScreen[str | None]):
             return [t("budget.unknown", model=model, why=known), *lines, kept]
         share = used / window.tokens
         drawn = "" if is_spoken(self) else f" {bar(share)}"
-        lines[0] = f"{lines[0]} {drawn} {share:.0%}"
+        lines[0] = f"{lines[0]}{drawn} {share:.0%}"
         verdict = t(
             f"budget.fit-{budget.fit(used)}",
             free=f"{max(0, room - used):,}",
@@ -94,10 +99,13 @@ class BudgetDialog(ModalScreen[str | None]):
         options = self.query_one("#parts", OptionList)
         at = options.highlighted
         width = max(1, options.scrollable_content_region.width - 2)
-        self.query_one("#columns", Static).update(Content(_line(_headings(), width)))
+        spoken = is_spoken(self)
+        columns = self.query_one("#columns", Static)
+        columns.display = not spoken
+        columns.update(Content(_line(_headings(), width)))
         options.clear_options()
         options.add_options(
-            [Option(Content(_line(self._cells(part), width))) for part in self._parts]
+            [Option(Content(self._words(part) if spoken else _line(self._cells(part), width))) for part in self._parts]
             or [Option(t("budget.nothing"), disabled=True)]
         )
         options.highlighted = at if at is not None else 0
@@ -107,6 +115,17 @@ class BudgetDialog(ModalScreen[str | None]):
         role = role_letters(part.block.role)
         size, so_far = f"~{short_count(part.tokens)}", f"~{short_count(part.so_far)}"
         return part.block.name, role, size, f"{part.share:.0%}", so_far, sum_share
+
+    def _words(self, part: Part) -> str:
+        """A line of the list as it is heard."""
+        return t(
+            "budget.part",
+            name=visible(part.block.name),
+            role=t(f"reader.role.{part.block.role}"),
+            tokens=part.tokens,
+            share=f"{part.share:.0%}",
+            so_far=part.so_far,
+        )
 
     @on(OptionList.OptionSelected)
     def _selected(self, message: OptionList.OptionSelected) -> None:

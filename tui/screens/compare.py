@@ -18,6 +18,7 @@ from tui.bindings import bindings_for
 from tui.clipboard import copy
 from tui.language import of_engine, t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
@@ -113,7 +114,7 @@ class CompareScreen(WorkingScreen[None]):
         if comparison.same:
             return t("compare.same", against=against)
         text = t(
-            "compare.outcome",
+            "compare.outcome-said" if is_spoken(self.view) else "compare.outcome",
             against=against,
             count=len(comparison.changed),
             added=short_count(comparison.added),
@@ -122,6 +123,8 @@ class CompareScreen(WorkingScreen[None]):
         return f"{text} {t('compare.by-message')}" if comparison.by_message else text
 
     def _tell(self, text: str) -> None:
+        if is_spoken(self.view):
+            self.stonehand.announce(text)
         self.query_one("#outcome", Static).update(Content(visible(text)))
 
     # -- what it is compared with

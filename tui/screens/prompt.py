@@ -19,6 +19,7 @@ from tui.bindings import bindings_for
 from tui.clipboard import copy
 from tui.language import of_engine, t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.budget_words import budget_words, model_name
@@ -261,12 +262,14 @@ class PromptScreen(WorkingScreen[None]):
             return
         reasons = explanation.at(message.message, message.start, message.end)
         self._pointed_key = reasons.key
-        lines = [f"→ {line}" for line in line_reasons(reasons)]
+        arrow = "" if is_spoken(self.view) else "→ "
+        lines = [f"{arrow}{line}" for line in line_reasons(reasons)]
         name = reasons.key or ""
         if reasons.key is not None and (row := next((row for row in session.rows if row.key == reasons.key), None)):
             name = row.name
             lines += block_reasons(session.why_block(row.key))
         text = "\n".join(map(visible, [t("why.title", name=name), *lines]))
+        self.view.remark = ". ".join(lines)
         self.query_one("#why", Static).update(Content(text))
 
     def action_compare_prompt(self) -> None:

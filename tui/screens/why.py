@@ -13,6 +13,7 @@ from textual.widgets import Button, Static
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 
 
 class WhyDialog(ModalScreen[None]):
@@ -28,7 +29,9 @@ class WhyDialog(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(t("why.title", name=self._title)))
-            yield Static(Content("\n".join(f"· {visible(line)}" for line in self._reasons)), id="reasons", markup=False)
+            mark = "" if is_spoken(self) else "· "
+            text = "\n".join(f"{mark}{visible(line)}" for line in self._reasons)
+            yield Static(Content(text), id="reasons", markup=False)
             yield Button(t("why.close"), id="done", compact=True)
 
     def on_button_pressed(self) -> None:

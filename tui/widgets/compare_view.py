@@ -18,6 +18,7 @@ from engine.comparison import BlockChange, Comparison, in_sight
 from engine.differences import Line
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.widgets.cells import fit, short_count
 from tui.widgets.reading_view import ReadingView
 from tui.widgets.row_render import role_letters
@@ -28,6 +29,7 @@ _SLICE = 0.008
 """Seconds of wrapping at a time; the rest of a long text is wrapped between key presses."""
 _MARGIN = 4
 """Cells before the text of a line: two, the sign, one."""
+_SAID = {"+": "added", "-": "removed", "~": "changed", ">": "moved", "=": "same"}
 _SIGNS = {"+": "+", "-": "−", "~": "~", ">": "↕", "=": " "}
 
 Fold = tuple[str, int]
@@ -136,6 +138,47 @@ class CompareView(ReadingView):
         if part is None or self._comparison is None:
             return None
         return self._comparison.changes[self._parts[part].change]
+
+    def spoken(self) -> str:
+        """What the view is at, in words."""
+        index = self._current_part()
+        if index is None or self._comparison is None:
+            return ""
+        part = self._parts[index]
+        return self._folded(part) if part.kind == "blocks" else self._head(self._comparison.changes[part.change])
+
+    def _head(self, change: BlockChange) -> str:
+        """The heading of a block in words: every sign of `_draw_head` has its word here."""
+        before, after, block = change.before, change.after, change.block
+        parts = [f"{t(f'compare.said-{_SAID[change.sign]}')}: {visible(block.name)}", t(f"reader.role.{block.role}")]
+        if change.role_changed and before is not None:
+            parts.append(t("compare.said-role", before=t(f"reader.role.{before.role}")))
+        if change.renamed and before is not None:
+            parts.append(t("compare.renamed", name=visible(before.name)))
+        if change.moved and change.sign != ">":
+            parts.append(t("compare.moved"))
+        if before is not None and after is not None and before.tokens != after.tokens:
+            parts.append(t("compare.said-tokens", before=before.tokens, after=after.tokens))
+        else:
+            parts.append(t("reader.tokens", count=block.tokens))
+        if change.lines and before is not None and after is not None:
+            parts.append(t("compare.said-words", added=change.added, removed=change.removed))
+        if (change.sign != "=") == ((change.key, -1) in self._toggled):
+            parts.append(t("compare.said-folded"))
+        return ", ".join(parts)
+
+    def _folded(self, part: _Part) -> str:
+        """What a line stands for that stands for others, in words or with a sign."""
+        if part.kind == "gap":
+            text, unfolded = t("compare.same-lines", count=part.count), False
+        else:
+            changes = self._comparison.changes if self._comparison is not None else ()
+            tokens = sum(change.block.tokens for change in changes[part.change : part.change + part.count])
+            text = t("compare.same-blocks", count=part.count, tokens=short_count(tokens))
+            unfolded = part.fold in self._toggled
+        if not is_spoken(self):
+            return f"{'▾' if unfolded else '▸'} {text}"
+        return text if unfolded else f"{text.replace(' · ', ', ')}, {t('compare.said-folded')}"
 
     def _collect(self) -> None:
         parts: list[_Part] = []
@@ -304,7 +347,14 @@ class CompareView(ReadingView):
 
     @property
     def _wrap_width(self) -> int:
-        return max(1, self.scrollable_content_region.width - _MARGIN)
+        return max(1, self.scrollable_content_region.width - self._margin)
+
+    @property
+    def _margin(self) -> int:
+        """Cells before the text of a line."""
+        if not is_spoken(self):
+            return _MARGIN
+        return max(cell_len(f"{t(f'compare.said-{said}')}: ") for said in ("added", "removed"))
 
     def _rewrap(self, anchor: tuple[int, int] | None, below_top: int = 0) -> None:
         """Wrap the parts anew; `anchor` is the part, and the place in its text, to stand at a row of the view."""
@@ -358,9 +408,13 @@ class CompareView(ReadingView):
         name = {"+": "added", "-": "removed"}.get(line.sign)
         style = self._style(name) if name is not None else Style.null()
         sign = style + self._style("current") if index == self._at and self._parts[index].begins else style
-        yield Segment("  ")
-        yield Segment(_SIGNS.get(line.sign, line.sign), sign)
-        yield Segment(" ")
+        if is_spoken(self):
+            said = f"{t(f'compare.said-{name}')}: " if name is not None and not start else ""
+            yield Segment(fit(said, self._margin))
+        else:
+            yield Segment("  ")
+            yield Segment(_SIGNS.get(line.sign, line.sign), sign)
+            yield Segment(" ")
         column = 0
         for first, last, marked in _pieces(line, start, end):
             drawn = draw_row(line.text[first:last], column)
@@ -368,6 +422,9 @@ class CompareView(ReadingView):
             yield Segment(drawn, style + self._style(f"{name}-word") if marked and name is not None else style)
 
     def _draw_head(self, index: int, change: BlockChange) -> Iterator[Segment]:
+        if is_spoken(self):
+            yield Segment(self._head(change))
+            return
         block = change.block
         before, after = change.before, change.after
         notes = []
@@ -407,15 +464,8 @@ class CompareView(ReadingView):
         yield Segment(f"  {tokens} ", head)
 
     def _draw_fold(self, index: int, part: _Part) -> Segment:
-        comparison = self._comparison
-        assert comparison is not None
         style = self._style("folded") + (self._style("current") if index == self._at else Style.null())
-        if part.kind == "gap":
-            return Segment(f"  ▸ {t('compare.same-lines', count=part.count)}", style)
-        blocks = comparison.changes[part.change : part.change + part.count]
-        tokens = short_count(sum(change.block.tokens for change in blocks))
-        mark = "▾" if part.fold in self._toggled else "▸"
-        return Segment(f"  {mark} {t('compare.same-blocks', count=part.count, tokens=tokens)}", style)
+        return Segment(f"{'' if is_spoken(self) else '  '}{self._folded(part)}", style)
 
     def _style(self, name: str) -> Style:
         # Partial styles can be laid over each other; only a whole one has a see-through background blended.

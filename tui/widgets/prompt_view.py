@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message as TextualMessage
 from textual.strip import Strip
 
@@ -158,6 +158,8 @@ class PromptView(ReadingView):
         self._matches: list[array[int]] = []
         self._match: int | None = None
         self._pointed: tuple[int, int] | None = None
+        self.remark = ""
+        """What is to be said of the row pointed at, where a screen reader reads."""
 
     # --- what is shown
 
@@ -218,7 +220,9 @@ class PromptView(ReadingView):
         return list(self._blocks)
 
     def spoken(self) -> str:
-        """The current block, and which of all it is."""
+        """What is said of the row pointed at, else the current block and which of all it is."""
+        if self.pointing and self.remark:
+            return self.remark
         index = self._current()
         if index is None:
             return ""
@@ -455,6 +459,13 @@ class PromptView(ReadingView):
         if self.pointing:
             self.point(at=event.y + self.scroll_offset.y)
 
+    @property
+    def caret(self) -> Offset:
+        """The line that is read, which is the one pointed at."""
+        if self._pointed is None:
+            return super().caret
+        return Offset(0, self._rows.row_of(*self._pointed) - self.scroll_offset.y)
+
     # --- scrolling
 
     def action_scroll_rows(self, rows: int) -> None:
@@ -577,12 +588,12 @@ class PromptView(ReadingView):
         else:
             segments = [*self._draw_gutter(part, start), *self._draw_text(part, start, end)]
             if self._pointed == (index, start):
-                gutter = next(i for i, segment in enumerate(segments) if segment.text == f"{_BAR} ")
+                gutter = len(self._draw_gutter(part, start))
                 pointed = self._style("pointed")
-                segments[gutter] = Segment(f"{_POINTER} ", segments[gutter].style)
-                segments[gutter + 1 :] = [
-                    Segment(text, pointed if style is None else style + pointed)
-                    for text, style, _ in segments[gutter + 1 :]
+                if gutter:
+                    segments[gutter - 1] = Segment(f"{_POINTER} ", segments[gutter - 1].style)
+                segments[gutter:] = [
+                    Segment(text, pointed if style is None else style + pointed) for text, style, _ in segments[gutter:]
                 ]
         return Strip(segments).apply_style(base).adjust_cell_length(width, base)
 

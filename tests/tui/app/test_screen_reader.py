@@ -13,7 +13,7 @@ from tui.screen_reader import SpokenLine
 from tui.terminal import profile
 
 READER = replace(profile({"TERM": "xterm-256color"}), screen_reader=True)
-SIGNS = set("✓✗◆◇›●≡▌·") | {chr(code) for code in range(0x2500, 0x2600)}
+SIGNS = set("✓✗◆◇›●≡▌·−→↕~±") | {chr(code) for code in range(0x2500, 0x2600)}
 """Box drawing, block elements, geometric shapes and the marks of the lists."""
 
 
@@ -124,3 +124,22 @@ async def test_a_setting_and_a_tool_are_said(editor: Open) -> None:
         await says(ed, "1 of 6: readFragments, on.")
         await ed.press("space")
         await says(ed, "readFragments, off.")
+
+
+async def test_an_effect_and_a_reason_are_said(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.goto("story-info")
+        await ed.press("space", "d")
+        await says(ed, "blocks as they were")
+        await ed.press("J")
+        await says(ed, "removed: story-info, user, 19 tokens")
+        assert ed.shows("removed: # The Quay")
+        await ed.press("z")
+        await says(ed, "story-info, user, 19 tokens, folded")
+        await ed.press("escape", "p")
+        await says(ed, "block 1 of")
+        await ed.press("w")
+        await says(ed, "the line that names its block")
+        await ed.press("j")
+        await says(ed, "the fixed text generation.system")
+        assert ed.lines()[ed.app.cursor_position.y].startswith("You are the writer")
