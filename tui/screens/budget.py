@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
@@ -32,6 +32,13 @@ _LEAST_NAME = 12
 """Cells that a block's name has before columns are left out."""
 
 
+class Summary(VerticalScroll):
+    """Lines that are a stop of the tab key only where there is too little room for them."""
+
+    def allow_focus(self) -> bool:
+        return super().allow_focus() and self.max_scroll_y > 0
+
+
 class BudgetDialog(ModalScreen[str | None]):
     """Shows what a prompt costs; the answer is the key of the block that was chosen, None for escape."""
 
@@ -53,12 +60,13 @@ class BudgetDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog wide") as dialog:
             dialog.border_title = Content(visible(t("budget.title", agent=self._agent)))
             dialog.border_subtitle = t("budget.keys")
-            yield Static(Content(self._told()), classes="text", markup=False)
+            with Summary(id="summary"):
+                yield Static(Content(self._told()), classes="text", markup=False)
             yield Static("", id="columns", classes="label", markup=False)
             yield OptionList(id="parts")
 
     def on_mount(self) -> None:
-        self.query_one("#parts").focus()
+        self.query_one("#parts").focus(scroll_visible=False)
 
     def _told(self) -> str:
         """The summary, as it is drawn or as it is heard."""

@@ -57,6 +57,7 @@ class CompareScreen(WorkingScreen[None]):
             _choices(),
             self._reference.kind,
             own=False,
+            shorts=[str(number) for number in range(1, len(KINDS) + 1)],
             id="against",
         )
         yield Static(id="outcome", markup=False)

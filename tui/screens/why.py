@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
@@ -13,7 +13,14 @@ from textual.widgets import Button, Static
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
-from tui.screen_reader import is_spoken
+from tui.screen_reader import Spoken, is_spoken
+
+
+class Reasons(Spoken, VerticalScroll):
+    """The reasons, from the first, however little room there is; all of them are said."""
+
+    def spoken(self) -> str:
+        return ". ".join(str(self.query_one("#reasons", Static).visual).splitlines())
 
 
 class WhyDialog(ModalScreen[None]):
@@ -31,7 +38,8 @@ class WhyDialog(ModalScreen[None]):
             dialog.border_title = Content(visible(t("why.title", name=self._title)))
             mark = "" if is_spoken(self) else "· "
             text = "\n".join(f"{mark}{visible(line)}" for line in self._reasons)
-            yield Static(Content(text), id="reasons", markup=False)
+            with Reasons(classes="body"):
+                yield Static(Content(text), id="reasons", markup=False)
             yield Button(t("why.close"), id="done", compact=True)
 
     def on_button_pressed(self) -> None:

@@ -53,12 +53,21 @@ class ChoiceBar(Spoken, Widget, can_focus=True):
             return self.bar
 
     def __init__(
-        self, choices: Sequence[tuple[str, str]], value: str, *, own: bool = True, id: str | None = None
+        self,
+        choices: Sequence[tuple[str, str]],
+        value: str,
+        *,
+        own: bool = True,
+        shorts: Sequence[str] = (),
+        id: str | None = None,
     ) -> None:
-        """`own`: a choice takes effect at once; otherwise the owner is asked first."""
+        """`own`: a choice takes effect at once; otherwise the owner is asked first. `shorts` stand for the choices not
+        in force where the words take more than the line.
+        """
         super().__init__(id=id)
         self._choices = tuple(choices)
         self._own = own
+        self._shorts = tuple(shorts)
         self.set_reactive(ChoiceBar.value, value)
 
     def name_choices(self, choices: Sequence[tuple[str, str]]) -> None:
@@ -68,7 +77,7 @@ class ChoiceBar(Spoken, Widget, can_focus=True):
 
     def render(self) -> Content:
         parts: list[tuple[str, str]] = []
-        for value, word in self._choices:
+        for value, word in self._shown():
             if value == self.value:
                 parts.append((f"[{word}] ", "bold $text-primary"))
             else:
@@ -104,9 +113,18 @@ class ChoiceBar(Spoken, Widget, can_focus=True):
             self.value = value
         self.post_message(self.Chosen(self, value))
 
+    def _shown(self) -> Sequence[tuple[str, str]]:
+        """The choices in the words there is room for."""
+        if not self._shorts or sum(cell_len(word) + 3 for _, word in self._choices) <= self.content_size.width:
+            return self._choices
+        return [
+            (value, word if value == self.value else short)
+            for (value, word), short in zip(self._choices, self._shorts, strict=True)
+        ]
+
     def _places(self) -> Iterator[tuple[int, int, str]]:
         at = 0
-        for value, word in self._choices:
+        for value, word in self._shown():
             end = at + cell_len(word) + 3
             yield at, end, value
             at = end

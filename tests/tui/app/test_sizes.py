@@ -112,6 +112,22 @@ async def test_what_has_the_focus_can_be_seen(editor: Open, size: tuple[int, int
         assert not unseen
 
 
+async def test_what_is_told_begins_with_its_first_line_in_forty_columns(editor: Open) -> None:
+    async with editor(size=(40, 12)) as ed:
+        await ed.until(lambda: ed.desk.budget is not None)
+        for key, first in (("w", "It is a built-in block"), ("B", "rehearsal takes")):
+            await ed.press(key)
+            await ed.until(lambda text=first: ed.app.screen is not ed.desk and ed.shows(text), first)
+            await ed.pilot.pause()
+            assert first in ed.lines()[2]
+            await ed.press("escape")
+        await ed.press("d")
+        await ed.until(lambda: ed.shows("Against: the default"), "the comparison")
+        assert ed.lines()[1].split() == ["1", "2", "[3", "default]", "4", "5"]
+        await ed.pilot.click("#against", offset=(ed.lines()[1].index("4"), 0))
+        await ed.until(lambda: "[4 last sent]" in ed.lines()[1] and "5" in ed.lines()[1])
+
+
 async def test_everything_is_done_in_forty_columns(editor: Open) -> None:
     async with editor(size=(40, 12)) as ed:
         await ed.press("e")
