@@ -41,7 +41,11 @@ class BlockActions(DeskPart):
 
     def action_undo(self) -> None:
         if not self.do(lambda session: session.undo()):
-            self.say(t("block.nothing-to-undo"))
+            self.say(self.nothing_to_undo())
+
+    def nothing_to_undo(self) -> str:
+        """What is said where no edit of the blocks can be taken back."""
+        return t("block.nothing-to-undo")
 
     def action_redo(self) -> None:
         if not self.do(lambda session: session.redo()):

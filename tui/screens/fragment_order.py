@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from textual import on
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 _Work: TypeAlias = "Callable[[], FileEdit | None]"
 
 
+@dataclass(frozen=True, slots=True)
+class OrderHistory:
+    """What was written here of a story, the last step last, and what of it was taken back. It outlives the screen."""
+
+    past: list[FileEdit] = field(default_factory=list)
+    future: list[FileEdit] = field(default_factory=list)
+
+
 class FragmentOrderScreen(WorkingScreen[None]):
     """Moves pinned fragments and places them. Each step is written at once, and can be taken back here."""
 
@@ -42,14 +51,13 @@ class FragmentOrderScreen(WorkingScreen[None]):
         Binding("question_mark", "help", "Help", show=False),
     ]
 
-    def __init__(self, story: str, branch: str, name: str) -> None:
-        """`name` is what the story is called."""
+    def __init__(self, story: str, branch: str, name: str, history: OrderHistory) -> None:
+        """`name` is what the story is called; each step goes into `history`."""
         super().__init__()
         self._story, self._branch, self._story_name = story, branch, name
         self._found: FragmentOrder | None = None
         self._carry: Carry | None = None
-        self._past: list[FileEdit] = []
-        self._future: list[FileEdit] = []
+        self._history = history
         self._turn = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
@@ -114,15 +122,19 @@ class FragmentOrderScreen(WorkingScreen[None]):
             if work is None:
                 return
             try:
-                edit = await self.wait(work)
+                if await self.wait(lambda: self._record(work)):
+                    self.say(said)
             except StonehandError as error:
                 self.report(error)
-            else:
-                if edit is not None:
-                    self._past.append(edit)
-                    self._future.clear()
-                    self.say(said)
             await self._read()
+
+    def _record(self, work: _Work) -> bool:
+        """Do it and keep what was written, in one piece: the screen may be left before that is told here."""
+        edit = work()
+        if edit is not None:
+            self._history.past.append(edit)
+            self._history.future.clear()
+        return edit is not None
 
     def _arrange(self, arrange: Callable[[Sequence[Row]], Sequence[str] | None]) -> None:
         """Write the order that `arrange` makes of the rows, given by their keys."""
@@ -223,20 +235,25 @@ class FragmentOrderScreen(WorkingScreen[None]):
         self._change(make, t("order.switched"))
 
     def action_order_undo(self) -> None:
-        self.begin(lambda: self._step_back(self._past, self._future, t("order.undone"), t("order.no-undo")), "order")
+        past, future = self._history.past, self._history.future
+        self.begin(lambda: self._step_back(past, future, t("order.undone"), t("order.no-undo")), "order")
 
     def action_order_redo(self) -> None:
-        self.begin(lambda: self._step_back(self._future, self._past, t("order.redone"), t("order.no-redo")), "order")
+        past, future = self._history.past, self._history.future
+        self.begin(lambda: self._step_back(future, past, t("order.redone"), t("order.no-redo")), "order")
 
     async def _step_back(self, source: list[FileEdit], target: list[FileEdit], said: str, nothing: str) -> None:
         async with self._turn:
             if not source:
                 self.say(nothing)
                 return
-            edit = source[-1]
-            try:
-                target.append(await self.wait(lambda: self.workspace.take_back(self._story, edit)))
+
+            def step() -> None:
+                target.append(self.workspace.take_back(self._story, source[-1]))
                 source.pop()
+
+            try:
+                await self.wait(step)
                 self.say(said)
             except StonehandError as error:
                 self.report(error)

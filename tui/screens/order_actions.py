@@ -9,10 +9,16 @@ from tui.screens.leftover_actions import LeftoverActions
 
 if TYPE_CHECKING:
     from engine.blocks import Row
+    from tui.screens.fragment_order import OrderHistory
 
 
 class OrderActions(LeftoverActions):
     """The order of built-in blocks, and the fragment order panel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._order_histories: dict[str, OrderHistory] = {}
+        """By story."""
 
     def action_properties(self) -> None:
         row = self.blocks.current
@@ -35,10 +41,15 @@ class OrderActions(LeftoverActions):
         self.begin(self._fragment_order, "go", exclusive=True)
 
     async def _fragment_order(self) -> None:
-        from tui.screens.fragment_order import FragmentOrderScreen
+        from tui.screens.fragment_order import FragmentOrderScreen, OrderHistory
 
         session = self.session
         if session is not None:
             await self.save_now()
             name = (await self.wait(self.workspace.story(session.story).meta)).name
-            self.app.push_screen(FragmentOrderScreen(session.story, session.branch, name))
+            history = self._order_histories.setdefault(session.story, OrderHistory())
+            self.app.push_screen(FragmentOrderScreen(session.story, session.branch, name, history))
+
+    def nothing_to_undo(self) -> str:
+        history = self._order_histories.get(self.session.story) if self.session is not None else None
+        return t("order.undo-there") if history is not None and history.past else super().nothing_to_undo()

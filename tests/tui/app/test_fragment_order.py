@@ -138,6 +138,24 @@ async def test_by_types_nothing_is_moved_before_the_way_is_switched(editor: Open
         await ed.until(lambda: (story_of(ed) / "meta.json").read_bytes() == before and ed.shows("given by types now"))
 
 
+async def test_the_steps_can_be_taken_back_after_the_panel_was_left(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("u")
+        assert ed.said == "nothing to undo"
+        before = (story_of(ed) / "meta.json").read_bytes()
+        await opened(ed)
+        await ed.press("s")
+        await ed.until(lambda: "changed" in ed.said)
+        await ed.press("escape", "u")
+        await ed.until(lambda: "O opens the order" in ed.said)
+        assert settings(ed)["contextOrderMode"] == "advanced"
+        await opened(ed)
+        await ed.press("u")
+        await ed.until(lambda: (story_of(ed) / "meta.json").read_bytes() == before)
+        await ed.press("escape", "u")
+        await ed.until(lambda: ed.said == "nothing to undo")
+
+
 async def test_another_programs_order_is_told_and_kept(editor: Open, pinned: Path) -> None:
     async with editor(folder=pinned) as ed:
         await opened(ed)
