@@ -21,7 +21,7 @@ def joins(text: str, index: int) -> bool:
         return False
     before, char = text[index - 1], text[index]
     if before == _JOINER:
-        return True
+        return char not in "\r\n\t"
     if char < _PLAIN:
         return before == "\r" and char == "\n"
     if _extends(char):

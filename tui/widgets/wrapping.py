@@ -61,14 +61,10 @@ def wrap(line: str, width: int, tab: int, start: int = 0) -> Iterator[int]:
             if at <= start:
                 at = index
             yield at
-            start = at
-            x = _carried(line, at, index, tab)
-            if at < index and x + max(cells, 1) > width:
-                yield index
-                start = at = index
-                x = 0
-            if char == "\t":
-                cells = tab - x % tab
+            # The next row begins as if it were the first, so that breaking can be taken up at any row.
+            start = index = at
+            x, before, before_wide = 0, "", False
+            continue
         x += cells
         before, before_wide = line[end - 1], wide
         index = end
@@ -84,15 +80,6 @@ def _cluster(line: str, index: int) -> tuple[int, int]:
             break
         end += 1
     return end, cell_len(line[index:end]) if end > index + 1 else cells
-
-
-def _carried(line: str, start: int, end: int, tab: int) -> int:
-    """The cells of what a row takes over from the one before: counted as the row itself is, character by character."""
-    x = 0
-    while start < end:
-        start, cells = _cluster(line, start)
-        x += tab - x % tab if cells < 0 else cells
-    return x
 
 
 def _learn(char: str) -> tuple[int, bool]:
