@@ -29,6 +29,12 @@ def explain(leftover: Leftover) -> str:
     return t(f"rows.{leftover.kind}-explained", id=leftover.id)
 
 
+def inform(leftover: Leftover) -> str:
+    """All there is to know of it: what it is, what is stored for it, and the keys for it."""
+    keys = t("rows.keys-shared") if leftover.kind == "shared" else t("rows.keys")
+    return "\n\n".join(filter(None, (explain(leftover), settings(leftover), keys, leftover.text)))
+
+
 def settings(leftover: Leftover) -> str:
     """What is stored for it besides its text."""
     override = leftover.override

@@ -28,7 +28,7 @@ class CompareActions(DeskPart):
                 self.show_comparison(session)
 
     def action_why(self) -> None:
-        """Say why the block under the cursor is there, off, absent, or where it is."""
+        """Say why the block under the cursor is there, off, absent, or where it is; what something left over is."""
         from tui.screens.why import WhyDialog
         from tui.why_text import block_reasons
 
@@ -36,6 +36,8 @@ class CompareActions(DeskPart):
         if session is not None and row is not None:
             self.collect()
             self.app.push_screen(WhyDialog(row.name, block_reasons(session.why_block(row.key))))
+        elif self.blocks.leftover is not None:
+            self.show_leftover(self.blocks.leftover)
 
     def show_comparison(self, session: Session) -> None:
         """Show what a session's prompt is against what was chosen last."""

@@ -257,7 +257,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             return
         self.collect()
         shown, typing = self.inspector.row, self.inspector.typing
-        self.inspector.show(row, session.text(row.key) if row is not None else "")
+        self.inspector.show(row, session.text(row.key) if row is not None else "", self.blocks.leftover)
         if typing and (row is None or shown is None or row.key != shown.key):
             self._text_taken_away(shown.name if shown is not None else "")
         self._show_keys()

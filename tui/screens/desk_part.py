@@ -13,6 +13,7 @@ from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
 
 if TYPE_CHECKING:
+    from engine.blocks.leftovers import Leftover
     from engine.document import Change
     from engine.session import Session
 
@@ -41,6 +42,10 @@ class DeskPart(WorkingScreen[None]):
         raise NotImplementedError
 
     def show_block(self) -> None:
+        raise NotImplementedError
+
+    def show_leftover(self, leftover: Leftover) -> None:
+        """Say what something left over is, and ask what is to become of it."""
         raise NotImplementedError
 
     def show_pane(self, pane: str) -> None:

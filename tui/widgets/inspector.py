@@ -17,11 +17,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.language import of_engine, t
+from tui.leftover_texts import describe, inform
 from tui.safe_text import visible
 
 if TYPE_CHECKING:
     from engine.blocks import Row, ScriptResult
     from engine.blocks.config import ContentMode
+    from engine.blocks.leftovers import Leftover
     from tui.completion import Sources
     from tui.widgets.choice_bar import ChoiceBar
     from tui.widgets.find_bar import FindBar
@@ -151,6 +153,7 @@ class Inspector(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.row: Row | None = None
+        self._leftover: Leftover | None = None
         self._text = ""
         self._loaded: tuple[TextEditor, str] | None = None
         self._taken = 0
@@ -184,17 +187,20 @@ class Inspector(Vertical):
 
     # -- showing
 
-    def show(self, row: Row | None, text: str) -> None:
-        """Show a row and its editable text. A text that is in the editor already is not touched.
+    def show(self, row: Row | None, text: str, leftover: Leftover | None = None) -> None:
+        """Show a row and its editable text, or what is said of something left over, to be read only.
+
+        A text that is in the editor already is not touched.
 
         Whoever calls this has taken what was typed into the row before (`take_typed`).
         """
         before, self.row = self.row, row
         if row is None:
             self._loaded, self._text = None, ""
-            self.border_title = t("inspector.block")
+            self._show_leftover(leftover)
             self._arrange()
             return
+        self._leftover = None
         same = before is not None and before.key == row.key
         if not same:
             self.border_title = Content(visible(row.name) or " ")
@@ -209,6 +215,15 @@ class Inspector(Vertical):
             self._shown_default = default
             self.parts.default.show(default or "")
         self._load(row, text)
+
+    def _show_leftover(self, leftover: Leftover | None) -> None:
+        self._leftover = leftover
+        if leftover is None:
+            self.border_title = t("inspector.block")
+            return
+        self.border_title = Content(visible(leftover.id) or " ")
+        self._say(self.parts.about, describe(leftover))
+        self.parts.default.show(inform(leftover))
 
     def show_result(self, result: ScriptResult | None, *, running: bool = False) -> None:
         """Show what the script gave; `running` while a newer text is being evaluated."""
@@ -242,7 +257,7 @@ class Inspector(Vertical):
         parts.mode.name_choices(_mode_words())
         parts.fragments.say_again()
         if row is None:
-            self.border_title = t("inspector.block")
+            self._show_leftover(self._leftover)
             return
         self._describe(row, self._text)
         if row.type == "script":
@@ -378,10 +393,10 @@ class Inspector(Vertical):
         script = row is not None and row.type == "script"
         editor = self.editor
         shown: dict[Widget, bool] = {
-            parts.about: row is not None,
+            parts.about: row is not None or self._leftover is not None,
             parts.mode: built_in,
             parts.default_label: built_in,
-            parts.default: built_in,
+            parts.default: built_in or self._leftover is not None,
             parts.hint: built_in and editor is None,
             parts.text_label: editor is not None,
             parts.text: editor is not None and not script,

@@ -73,6 +73,21 @@ async def test_its_text_is_shown_and_it_is_removed(editor: Open, left: Path) -> 
         assert ed.file().read_text("utf-8") == json.dumps(LEFT)
 
 
+async def test_the_inspector_tells_what_it_is(editor: Open, left: Path) -> None:
+    async with editor() as ed:
+        await to_left(ed, "gone")
+        await ed.until(lambda: ed.inspector.border_title == "gone")
+        await ed.until(lambda: ed.shows("The config holds changes") and ed.shows("R or X removes"))
+        assert ed.shows("The old") and ed.inspector.editor is None
+        await ed.press("w")
+        assert isinstance(ed.app.screen, ChoiceDialog)
+        await ed.press("escape")
+        await ed.goto("instructions")
+        await ed.until(lambda: ed.shows("Your text: none."))
+        assert not ed.shows("R or X removes")
+        assert left.read_text("utf-8") == json.dumps(LEFT)
+
+
 async def test_an_old_name_is_taken_for_what_it_is_now(editor: Open, left: Path) -> None:
     async with editor() as ed:
         await to_left(ed, "prose")
