@@ -20,7 +20,7 @@ def move_mouse(ed: Editor, x: int, y: int) -> None:
     ed.app.post_message(MouseMove(None, x, y, 0, 0, 0, False, False, False, x, y))
 
 
-@pytest.mark.parametrize("theme", ["stonehand-dark", "ansi-dark"])
+@pytest.mark.parametrize("theme", ["stonehand-dark"])
 async def test_no_screen_changes_under_the_mouse(editor: Open, theme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.widgets.bars.MESSAGE_SECONDS", 3600)
     async with editor(size=(80, 24)) as ed:

@@ -141,7 +141,7 @@ async def test_looking_changes_nothing(editor: Open, tmp_path: Path, size: tuple
         for story in stories:
             for branch in ed.workspace.story(story).branches().ids:
                 await go(ed, story, branch)
-            if story == GENERATED or size[0] > 100:
+            if story == GENERATED or (branch == "main" and size[0] > 100):
                 await look_around(ed, seen)
     assert seen >= screens(), f"not looked at: {screens() - seen}"
     assert state_of(data) == before

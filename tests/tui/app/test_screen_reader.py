@@ -25,7 +25,7 @@ async def says(ed: Editor, text: str) -> None:
     await ed.until(lambda: ed.app.screen.query(SpokenLine) and text in spoken(ed), text)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+@pytest.mark.parametrize("size", [(80, 24)])
 async def test_no_screen_has_frames_bars_or_signs(editor: Open, size: tuple[int, int]) -> None:
     async with editor(size=size, profile=READER) as ed:
         faults = {}
