@@ -33,7 +33,7 @@ def cause_text(cause: Cause) -> str:
 
 def block_reasons(reasons: BlockReasons) -> list[str]:
     """Why a block is there or not, where it stands and why, and what the user's text does to it."""
-    return [*_presence(reasons), _place(reasons), *_text(reasons)]
+    return [*_presence(reasons), place_reason(reasons), *_text(reasons)]
 
 
 def _presence(reasons: BlockReasons) -> Iterator[str]:
@@ -55,7 +55,8 @@ def _presence(reasons: BlockReasons) -> Iterator[str]:
         yield t("why.always")
 
 
-def _place(reasons: BlockReasons) -> str:
+def place_reason(reasons: BlockReasons) -> str:
+    """Where a block stands, and what decides it."""
     if reasons.rule == "pinned":
         rule = t("why.place-pinned", order=_number(reasons.row.order))
         if reasons.rank is not None:

@@ -30,12 +30,17 @@ class OrderActions(LeftoverActions):
     def show_order(self, row: Row) -> None:
         """Say what a built-in block is, and ask for the order it is to be pinned to."""
         from tui.screens.pin import PinDialog
+        from tui.why_text import place_reason
+
+        session = self.session
+        if session is None:
+            return
 
         def done(answer: PinDialog.Answer | None) -> None:
             if answer is not None and not self.do(lambda session: session.pin_order(row.key, answer.order)):
                 self.say(t("order.unchanged"))
 
-        self.app.push_screen(PinDialog(row), done)
+        self.app.push_screen(PinDialog(row, place_reason(session.why_block(row.key))), done)
 
     def action_fragment_order(self) -> None:
         self.begin(self._fragment_order, "go", exclusive=True)

@@ -35,9 +35,10 @@ class PinDialog(ModalScreen["PinDialog.Answer | None"]):
 
         order: Number | None
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Row, place: str) -> None:
+        """`place` says where the block stands and what decides it (`tui.why_text.place_reason`)."""
         super().__init__()
-        self._row = row
+        self._row, self._place = row, place
 
     def compose(self) -> ComposeResult:
         row = self._row
@@ -45,7 +46,7 @@ class PinDialog(ModalScreen["PinDialog.Answer | None"]):
         said = [t("order.pin-built-in", role=row.role)]
         if row.state == "absent":
             said.append(t("order.pin-absent", note=of_engine(row.note)))
-        said.append(t("order.pin-pinned", order=order) if row.pinned else t("order.pin-now", order=order))
+        said += [self._place, t("order.pin-moves")]
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(row.name))
             yield Static(Content("\n".join(map(visible, said))), classes="text", markup=False)
