@@ -94,6 +94,20 @@ async def prompt(scene: Scene) -> None:
     await scene.shows("match 1 of")
 
 
+async def effect(scene: Scene) -> None:
+    """What the config does to the prompt, against the default."""
+    await scene.press("d")
+    await scene.shows("session start")
+    await scene.press("3")
+    await scene.shows("blocks change")
+
+
+async def budget(scene: Scene) -> None:
+    """What each block takes of the model's context."""
+    await scene.press("B")
+    await scene.shows("by estimate")
+
+
 async def generate(scene: Scene) -> None:
     """A passage that was written."""
     await scene.press("g")
@@ -128,6 +142,8 @@ PICTURES = (
     Picture(screen),
     Picture(editing),
     Picture(prompt),
+    Picture(effect),
+    Picture(budget),
     Picture(generate),
     Picture(light),
     Picture(ansi, (80, 24)),
