@@ -92,7 +92,7 @@ def test_killed_while_typing(place: Place, seed: int) -> None:
     typed = place.custom("House style").removeprefix(before)
     full = "".join(f" {word}" for word in words)
     # What is shown reaches the journal within a moment: at most the last keys can be missing.
-    assert typed[: len(full)] == full[: len(typed)] and len(typed) >= len(full) - 3
+    assert typed[: len(full)] == full[: len(typed)] and len(typed) >= len(full) - 6
     assert (full + " and more that is cut").startswith(typed)
 
 
