@@ -6,6 +6,7 @@ the files anew.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from pathlib import Path
 
@@ -13,6 +14,10 @@ from tests.tui.editor import Editor
 from tui.widgets.bars import KeyBar
 
 FOLDER = Path(__file__).parent / "snapshots"
+SETTLED = 0.4
+"""Seconds after which a screen shows what it will go on to show."""
+PATIENCE = 3.0
+"""Seconds a screen has to come to show what is expected."""
 SIZES = ((80, 24), (120, 40), (200, 60))
 
 
@@ -33,18 +38,22 @@ class Snapshots:
         for width, height in sizes:
             await ed.pilot.resize_terminal(width, height)
             await ed.pilot.pause()
-            failures += self._compare(FOLDER / f"{case}@{width}x{height}.txt", ed.grid())
+            failures += await self._compare(FOLDER / f"{case}@{width}x{height}.txt", ed)
         assert not failures, "\n".join([*failures, "pytest --snapshot-update takes it as it is now"])
 
-    def _compare(self, file: Path, grid: str) -> list[str]:
+    async def _compare(self, file: Path, ed: Editor) -> list[str]:
         if self._update:
+            await asyncio.sleep(SETTLED)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(grid, "utf-8", newline="\n")
+            file.write_text(ed.grid(), "utf-8", newline="\n")
             return []
         if not file.exists():
-            return [f"{file.name} is missing; the screen shows\n{grid}"]
+            return [f"{file.name} is missing; the screen shows\n{ed.grid()}"]
         expected = file.read_text("utf-8")
-        if grid == expected:
-            return []
-        lines = difflib.unified_diff(expected.splitlines(), grid.splitlines(), file.name, "now", lineterm="")
-        return ["\n".join(lines)]
+        end = asyncio.get_running_loop().time() + PATIENCE
+        while (grid := ed.grid()) != expected:
+            if asyncio.get_running_loop().time() > end:
+                lines = difflib.unified_diff(expected.splitlines(), grid.splitlines(), file.name, "now", lineterm="")
+                return ["\n".join(lines)]
+            await asyncio.sleep(0.05)
+        return []
