@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from engine import disk
+from engine.agents.sources import Planning, Sources
 from engine.document import SaveState
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError, WrongInput
+from engine.prompt import assemble
 from engine.runs import Run
 from engine.scripts import Limits
 from engine.session import Session
@@ -732,3 +734,27 @@ def test_a_listener_that_fails_does_not_end_the_watch(story: Path, opened: Open)
         (story / "branches/main/fragments" / f"{name}.json").write_text("{}")
         until(partial(seen.__contains__, name))
     assert lost == [] and workspace.story(STORY)._watched
+
+
+def test_the_prewriters_overrides_count_in_a_run_as_in_the_preview(data: Path, opened: Open) -> None:
+    """Spec, section 15, bug 24."""
+    overrides = {
+        "full-context": {"contentMode": "prepend", "customContent": "Mind the tide tables."},
+        "planning-request": {"enabled": False},
+        "reasoning-length": {"contentMode": "override", "customContent": "Be brief."},
+    }
+    make_story(
+        data, settings={"generationMode": "prewriter"}, configs={"generation.prewriter": {"overrides": overrides}}
+    )
+    workspace = opened()
+    config = workspace.document(STORY, "generation.prewriter").config
+    preview = workspace.prompt(STORY, "generation.prewriter", author_input="Go on.")
+    run = Sources(planning=Planning("regenerate", (("Whose scene?", "Tam's."),), 1))
+    base = workspace.base(STORY, "generation.prewriter", None, "Go on.", config, sources=run)
+    sent = assemble(base, config, workspace.evaluate(base, config))
+    for prompt in (preview, sent):
+        texts = {block.id: block.content for block in prompt.blocks}
+        assert "planning-request" not in texts
+        assert texts["reasoning-length"].endswith("Be brief.")
+        assert "Mind the tide tables." in texts["full-context"].split("[@block=story-info]")[0]
+        assert "[@block=story-info]" in texts["full-context"]
