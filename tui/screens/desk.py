@@ -85,6 +85,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         self._saver = Saver(self, self.show_state, self.report)
         self._preview = ScriptPreview(self, self._show_result, preview_pause)
         self._furnishing = False
+        self._left_to_offer = False
         self._gone = False
         self._typing_timer: Timer | None = None
         self._follow_timer: Timer | None = None
@@ -136,7 +137,10 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             workspace.listen_for_loss(self._on_watch_lost)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
-            self.begin(self.offer_left_edits, "left")
+            if self.inspector.furnished or self.session is None:
+                self.begin(self.offer_left_edits, "left")
+            else:
+                self._left_to_offer = True
         finally:
             collector.release()
 
@@ -280,6 +284,9 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         """Complete the inspector, which takes longer than all else on the screen: the list is there before it."""
         await self.inspector.furnish()
         self.show_block()
+        if self._left_to_offer:  # a dialog in front would keep the screen from being completed
+            self._left_to_offer = False
+            self.begin(self.offer_left_edits, "left")
 
     def show_state(self) -> None:
         """The top bar, the list's title and the banner."""
