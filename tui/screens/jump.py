@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.actions import Place
 from tui.language import t
+from tui.screens.search_dialog import SearchDialog
 from tui.widgets.cells import fit, short_count
 from tui.widgets.line_input import LineInput
 from tui.widgets.prompt_view import PromptBlock
 from tui.widgets.row_render import role_letters
 
 
-class JumpDialog(ModalScreen[str | None]):
+class JumpDialog(SearchDialog[str | None]):
     """Asks for a block by its name; the answer is its id, None for escape."""
-
-    places: tuple[Place, ...] = ("app",)
-    BINDINGS = [("escape", "leave", "Leave"), ("down", "step(1)", "Down"), ("up", "step(-1)", "Up")]
 
     def __init__(self, blocks: Sequence[PromptBlock]) -> None:
         super().__init__()
@@ -36,32 +31,10 @@ class JumpDialog(ModalScreen[str | None]):
             yield LineInput(placeholder=t("prompt.jump-wanted"), id="wanted")
             yield OptionList(id="blocks")
 
-    def on_mount(self) -> None:
-        self._list("")
-        self.query_one("#wanted").focus()
+    def choose(self, index: int) -> None:
+        self.dismiss(self.query_one(OptionList).get_option_at_index(index).id)
 
-    @on(Input.Changed)
-    def _changed(self, message: Input.Changed) -> None:
-        self._list(message.value)
-
-    @on(Input.Submitted)
-    def _submitted(self) -> None:
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            self.dismiss(options.get_option_at_index(options.highlighted).id)
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, message: OptionList.OptionSelected) -> None:
-        self.dismiss(message.option.id)
-
-    def action_step(self, step: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if step > 0 else options.action_cursor_up()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-    def _list(self, wanted: str) -> None:
+    def list_options(self, wanted: str) -> None:
         options = self.query_one(OptionList)
         options.clear_options()
         listed: set[str] = set()

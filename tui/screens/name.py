@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
+from tui.screens.search_dialog import SearchDialog
 from tui.widgets.line_input import LineInput
 
 
-class NameDialog(ModalScreen[str | None]):
+class NameDialog(SearchDialog[str | None]):
     """Asks for one of some names or for any other; None for escape. `first`, a (name, label), is offered before."""
-
-    places: tuple[Place, ...] = ("app",)
-    BINDINGS = [("escape", "leave", "Leave"), ("down", "step(1)", "Down"), ("up", "step(-1)", "Up")]
 
     def __init__(self, title: str, names: Sequence[str], first: tuple[str, str]) -> None:
         super().__init__()
@@ -36,32 +31,10 @@ class NameDialog(ModalScreen[str | None]):
             yield LineInput(placeholder=t("model.name-hint"), id="wanted")
             yield OptionList(id="names")
 
-    def on_mount(self) -> None:
-        self._list("")
-        self.query_one("#wanted").focus()
+    def choose(self, index: int) -> None:
+        self.dismiss(self._listed[index])
 
-    @on(Input.Changed)
-    def _changed(self, message: Input.Changed) -> None:
-        self._list(message.value)
-
-    @on(Input.Submitted)
-    def _submitted(self) -> None:
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            self.dismiss(self._listed[options.highlighted])
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, message: OptionList.OptionSelected) -> None:
-        self.dismiss(self._listed[message.option_index])
-
-    def action_step(self, step: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if step > 0 else options.action_cursor_up()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-    def _list(self, wanted: str) -> None:
+    def list_options(self, wanted: str) -> None:
         """What was typed first: enter takes exactly that; then the names it is part of."""
         typed = wanted.strip()
         names = [name for name in self._names if typed.casefold() in name.casefold() and name != typed]

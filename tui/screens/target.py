@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.actions import Place
 from tui.safe_text import visible
+from tui.screens.search_dialog import SearchDialog
 from tui.widgets.line_input import LineInput
 
 LISTED = 200
 """Matches that are listed at most: nobody reads on, and each takes its time to be laid out."""
 
 
-class TargetDialog(ModalScreen[int | None]):
+class TargetDialog(SearchDialog[int | None]):
     """Asks for one of `names`, found by typing parts of it in any order; the answer is its index, None for escape."""
-
-    places: tuple[Place, ...] = ("app",)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape", "leave", "Leave"),
-        ("down", "step(1)", "Down"),
-        ("up", "step(-1)", "Up"),
-    ]
 
     def __init__(self, title: str, names: Sequence[str], *, wanted: str, none: str, hint: str) -> None:
         """`wanted` stands in the empty field, `none` where nothing matches, `hint` below."""
@@ -45,36 +34,12 @@ class TargetDialog(ModalScreen[int | None]):
             yield LineInput(placeholder=self._wanted, id="wanted")
             yield OptionList(id="targets")
 
-    def on_mount(self) -> None:
-        self._list("")
-        self.query_one("#wanted").focus()
-
-    @on(Input.Changed)
-    def _changed(self, message: Input.Changed) -> None:
-        self._list(message.value)
-
-    @on(Input.Submitted)
-    def _submitted(self) -> None:
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            self._choose(options.get_option_at_index(options.highlighted))
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, message: OptionList.OptionSelected) -> None:
-        self._choose(message.option)
-
-    def _choose(self, option: Option) -> None:
+    def choose(self, index: int) -> None:
+        option = self.query_one(OptionList).get_option_at_index(index)
         if option.id is not None:
             self.dismiss(int(option.id))
 
-    def action_step(self, step: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if step > 0 else options.action_cursor_up()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-    def _list(self, wanted: str) -> None:
+    def list_options(self, wanted: str) -> None:
         parts = wanted.casefold().split()
         found = [index for index, name in enumerate(self._names) if all(part in name.casefold() for part in parts)]
         options = self.query_one(OptionList)
