@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
 from textual.strip import Strip
 
 from engine.comparison import BlockChange, Comparison, in_sight
@@ -20,13 +19,11 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.widgets.cells import fit, short_count
-from tui.widgets.reading_view import ReadingView
 from tui.widgets.row_render import role_letters
 from tui.widgets.text_view import draw_row
 from tui.widgets.wrapped_rows import WrappedRows
+from tui.widgets.wrapped_view import WrappedView
 
-_SLICE = 0.008
-"""Seconds of wrapping at a time; the rest of a long text is wrapped between key presses."""
 _MARGIN = 4
 """Cells before the text of a line: two, the sign, one."""
 _SAID = {"+": "added", "-": "removed", "~": "changed", ">": "moved", "=": "same"}
@@ -68,7 +65,7 @@ class _Part:
         return False
 
 
-class CompareView(ReadingView):
+class CompareView(WrappedView):
     """A read-only view of a comparison, with a place in it: the change or block gone to last."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -369,21 +366,7 @@ class CompareView(ReadingView):
         else:
             self.go_to_row(max(0, self._rows.row_of(*anchor) - below_top))
         self.refresh()
-        if not self._rows.complete:
-            self.set_timer(_SLICE, lambda rows=self._rows: self._wrap_on(rows))
-
-    def _wrap_on(self, rows: WrappedRows[_Part]) -> None:
-        """Wrap another slice of what is shown, unless something else is shown by now."""
-        if rows is not self._rows or not self.is_mounted:
-            return
-        rows.advance(seconds=_SLICE)
-        if rows.complete:
-            self._fit()
-        else:
-            self.set_timer(_SLICE, lambda: self._wrap_on(rows))
-
-    def _fit(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, self._rows.height)
+        self._wrap_rest()
 
     # --- drawing
 

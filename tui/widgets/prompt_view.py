@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Offset, Size
+from textual.geometry import Offset
 from textual.message import Message as TextualMessage
 from textual.strip import Strip
 
@@ -23,15 +23,13 @@ from tui.language import find, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.widgets.cells import fit, short_count
-from tui.widgets.reading_view import ReadingView
 from tui.widgets.text_view import draw_row
 from tui.widgets.wrapped_rows import WrappedRows
+from tui.widgets.wrapped_view import WrappedView
 
 Tokens = Callable[[str], int] | Mapping[str, int]
 """Estimated tokens: a function of a text, or a mapping by block (`PromptBlock.id`, or the id of the block)."""
 
-_SLICE = 0.008
-"""Seconds of wrapping at a time; the rest of a long prompt is wrapped between key presses."""
 
 _BAR = "▌"
 _POINTER = "►"
@@ -68,7 +66,7 @@ class _Part:
     open_end: bool = False
 
 
-class PromptView(ReadingView):
+class PromptView(WrappedView):
     """A read-only view of compiled messages.
 
     The text is that of the messages, to the character, soft-wrapped. Beside it stands, at the first row of each block,
@@ -555,22 +553,7 @@ class PromptView(ReadingView):
             self.scroll_to(y=0, animate=False, force=True)
         self.refresh()
         self._report_block()
-        if not self._rows.complete:
-            self.set_timer(_SLICE, lambda rows=self._rows: self._wrap_on(rows))
-
-    def _wrap_on(self, rows: WrappedRows[_Part]) -> None:
-        """Wrap another slice of what is shown, unless something else is shown by now."""
-        if rows is not self._rows or not self.is_mounted:
-            return
-        rows.advance(seconds=_SLICE)
-        if rows.complete:
-            self._fit()
-        else:
-            self.set_timer(_SLICE, lambda: self._wrap_on(rows))
-
-    def _fit(self) -> None:
-        """Tell the scroll bar how much there is."""
-        self.virtual_size = Size(self.scrollable_content_region.width, self._rows.height)
+        self._wrap_rest()
 
     # --- drawing
 
