@@ -553,8 +553,11 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
 
     def show_pane(self, pane: str) -> None:
         """Bring a pane to the front, where the screen is too narrow for all of them."""
-        for name in PANES:
-            self.query_one("#panes").set_class(name == pane, f"-{name}")
+        panes = self.query_one("#panes")
+        if not panes.has_class(f"-{pane}"):
+            # Finding the styles of all that is in them anew takes a while: once, and only where the class changes any.
+            panes.remove_class(*(f"-{name}" for name in PANES), update=False)
+            panes.add_class(f"-{pane}", update=not self.has_class("-triple"))
 
     def action_step_pane(self, step: int) -> None:
         """The next pane, or the one before; the parts of the inspector are gone through one by one."""
