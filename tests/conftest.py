@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests.mock_provider.serving import Serve, serving
+# The program is started some two hundred times, and read anew by every worker: what is compiled is kept, also where
+# the machine is set up to keep nothing.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+from tests.mock_provider.serving import Serve, serving  # noqa: E402
+
+# Hundreds of editors come and go in a process that has loaded everything: looking for garbage as often as Python does
+# by itself takes a quarter of the time of their tests.
+gc.set_threshold(100_000, 20, 20)
 
 # How fast a machine is today decides nothing: no deadlines.
 settings.register_profile(
