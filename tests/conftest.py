@@ -17,6 +17,7 @@ sys.dont_write_bytecode = False
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 from tests.mock_provider.serving import Serve, serving  # noqa: E402
+from tests.thorough import times  # noqa: E402
 
 # Hundreds of editors come and go in a process that has loaded everything: looking for garbage as often as Python does
 # by itself takes a quarter of the time of their tests.
@@ -24,7 +25,10 @@ gc.set_threshold(100_000, 20, 20)
 
 # How fast a machine is today decides nothing: no deadlines.
 settings.register_profile(
-    "stonehand", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors]
+    "stonehand",
+    deadline=None,
+    max_examples=times(50, 1000),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 settings.load_profile("stonehand")
 

@@ -19,6 +19,7 @@ from engine.errors import StonehandError
 from engine.session import Session
 from engine.workspace import Workspace
 from tests.stories import custom_block, make_story
+from tests.thorough import times
 
 WRITER = "generation.writer"
 STORY = "the-quay"
@@ -196,7 +197,7 @@ def edit(session: Session) -> None:
 def test_whatever_a_file_holds(place: Path, name: str) -> None:
     story = place / "data" / "stories" / STORY
 
-    @settings(max_examples=40)
+    @settings(max_examples=times(20, 400))
     @given(contents(VALID[name]))
     def holds(data: bytes) -> None:
         lay_out(story, name, data)
@@ -228,7 +229,7 @@ def unknown(value: Any) -> dict[str, Any]:
 def test_whatever_is_repaired(place: Path, name: str) -> None:
     story = place / "data" / "stories" / STORY
 
-    @settings(max_examples=40)
+    @settings(max_examples=times(20, 400))
     @given(mutated(VALID[name]))
     def repairs(data: bytes) -> None:
         lay_out(story, name, data)

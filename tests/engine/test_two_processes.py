@@ -14,8 +14,9 @@ import pytest
 from engine.library import STATE_VARIABLE
 from tests.engine.conftest import STORY
 from tests.stories import config_file
+from tests.thorough import times
 
-ROUNDS = 500
+ROUNDS = times(150, 500)
 """Of each of the two."""
 
 PROGRAM = """
@@ -83,7 +84,7 @@ print(json.dumps({"done": done, "conflicts": conflicts}))
         ("save", False),
     ],
 )
-def test_a_thousand_edits_of_two_processes(
+def test_hundreds_of_edits_of_two_processes(
     story: Path, data: Path, state: Path, tmp_path: Path, manner: str, apart: bool
 ) -> None:
     """`apart`: with state folders of their own, as two users of one data folder have them."""

@@ -27,6 +27,7 @@ from engine.document import Document, Journal, SaveState
 from engine.document.journal import apply_change, config_change
 from tests.engine.blocks.strategies import configs
 from tests.stories import custom_block
+from tests.thorough import times
 
 ROOT = Path(__file__).parents[3]
 
@@ -332,7 +333,7 @@ def test_structural_edits_of_a_large_config_stay_small(file: Path, state: Path, 
     assert crashed(journal, file, state).config == document.config
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=times(60, 600), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(configs(), configs())
 def test_a_change_leads_from_any_config_to_any_other(old: BlockConfig, new: BlockConfig) -> None:
     change = json.loads(json.dumps(config_change(old, new)))

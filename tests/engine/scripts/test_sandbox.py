@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
+from tests.thorough import times
 
 
 def evaluate(engine: ScriptEngine, body: str, /, **limits: float) -> Outcome:
@@ -231,11 +232,11 @@ def test_many_evaluations_leave_nothing_behind(engine: ScriptEngine) -> None:
     for _ in range(50):
         once()
     threads, files, memory = threading.active_count(), open_files(), resident()
-    for _ in range(500):
+    for _ in range(times(200, 2000)):
         once()
     deadline = time.monotonic() + 10
     while threading.active_count() > threads and time.monotonic() < deadline:
         time.sleep(0.01)  # a cancelled timer's thread takes a moment to end
     assert threading.active_count() <= threads
     assert open_files() <= files
-    assert resident() - memory < 8 << 20  # one store kept per evaluation would be 650 MB
+    assert resident() - memory < 8 << 20  # one store kept per evaluation would be 260 MB

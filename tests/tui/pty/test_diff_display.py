@@ -26,6 +26,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import DataTable, Footer, Input, OptionList, Static, TextArea
 
+from tests.thorough import times
 from tests.tui.pty.harness import PtyApp
 from tui import diff_display
 from tui.diff_display import DiffDisplayApp, TerminalModel, diff_supported
@@ -129,7 +130,7 @@ class TwoTerminals(WithTwoTerminals[None]):
 KEYS = ["down", "up", "pagedown", "end", "home", "tab", "tab", "a", "x", "enter", "backspace", "delete", "left"]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(times(1, 10)))
 async def test_random_sessions_end_in_the_same_screen(seed: int) -> None:
     rng = random.Random(seed)
     app = TwoTerminals()
@@ -171,7 +172,7 @@ def test_random_strips_of_narrow_and_wide_characters() -> None:
     rng = random.Random(7)
     model, whole, diffed = TerminalModel(24, 3), Terminal(24, 3), Terminal(24, 3)
     styles = ["", "red", "bold", "on blue", "bold red on blue", "dim", "reverse", "underline green"]
-    for _ in range(2000):
+    for _ in range(times(1000, 10_000)):
         lines = []
         for _ in range(3):
             cells, parts = 0, []

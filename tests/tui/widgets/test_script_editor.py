@@ -14,6 +14,7 @@ from textual.document._document import Selection
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.thorough import times
 from tui.widgets import script_editor
 from tui.widgets.script_editor import MAX_HIGHLIGHTED, ScriptEditor
 
@@ -287,14 +288,16 @@ async def test_it_draws_in_every_theme(theme: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the exit status tells of a crash only on Unix")
-def test_opening_editing_and_closing_200_times_ends_well() -> None:
+def test_opening_editing_and_closing_many_times_ends_well() -> None:
     """A grammar that does not fit its library ends the process without a word (spec terminal, section 5, case 28)."""
-    done = subprocess.run([sys.executable, "-c", OPENINGS], capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "200"), done.stderr
+    turns = str(times(50, 200))
+    command = [sys.executable, "-c", OPENINGS, turns]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, turns), done.stderr
 
 
 OPENINGS = """
-import asyncio, gc
+import asyncio, gc, sys
 from textual.app import App
 from tui.widgets.script_editor import ScriptEditor
 
@@ -304,7 +307,7 @@ async def main():
     done = 0
     app = App()
     async with app.run_test(size=(60, 20)) as pilot:
-        for turn in range(200):
+        for turn in range(int(sys.argv[1])):
             editor = ScriptEditor(SCRIPT)
             await app.screen.mount(editor)
             assert editor.highlighting is None, editor.highlighting
