@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ import pytest
 # the machine is set up to keep nothing.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# So is the machine code of the script engine, which takes a second of the processor, for every home a test makes up.
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 

@@ -20,9 +20,6 @@ from tests.tui.pty.harness import PtyApp
 SCRIPT = Path(sys.executable).with_name("stonehand")
 COMMAND = [str(SCRIPT)] if SCRIPT.is_file() else [sys.executable, "-m", "tui"]
 
-CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-"""Where the script engine keeps its machine code: the one for all, for compiling it takes a second of the processor."""
-
 ENTER, ESCAPE, TAB = b"\r", b"\x1b", b"\t"
 UP, DOWN, ALT_UP, ALT_DOWN = b"\x1b[A", b"\x1b[B", b"\x1b[1;3A", b"\x1b[1;3B"
 CTRL_END, CTRL_HOME, F7 = b"\x1b[1;5F", b"\x1b[1;5H", b"\x1b[18~"
@@ -94,7 +91,6 @@ class Place:
             "XDG_DATA_HOME": str(self.home / "share"),
             "XDG_STATE_HOME": str(self.home / "state"),
             "XDG_CONFIG_HOME": str(self.home / "config"),
-            "XDG_CACHE_HOME": CACHE,
             "STONEHAND_STATE": str(self.state),
             **(env or {}),
         }

@@ -15,7 +15,7 @@ import pytest
 from engine.library import sample_library
 from tests.tui.pty.harness import ROOT
 
-pytestmark = pytest.mark.install
+pytestmark = [pytest.mark.install, pytest.mark.xdist_group("wheel")]  # which is built once
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,7 @@ def test_it_runs_from_the_package_alone(wheel: Path, tmp_path: Path) -> None:
         **{key: value for key, value in os.environ.items() if not key.startswith(("STONEHAND", "XDG_"))},
         "PYTHONPATH": str(unpacked),
         "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
     }
     (tmp_path / "home").mkdir()
     run = [sys.executable, "-P", "-m", "tui"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.place import CACHE, COMMAND, Place, ready, until
+from tests.e2e.place import COMMAND, Place, ready, until
 from tests.tui.pty.harness import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -26,7 +26,6 @@ class Tmux:
         }
         environ |= {"HOME": str(place.home), "TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         environ |= {"STONEHAND_STATE": str(place.state), "PYTHONPATH": str(ROOT), "SHELL": "/bin/sh"}
-        environ["XDG_CACHE_HOME"] = CACHE
         command = [*COMMAND, str(place.data)]
         self._run("set", "-g", "default-terminal", "screen-256color", ";", "new-session", "-d", "-x", "110", "-y", "30",
                   "-s", "s", *command, env=environ)  # fmt: skip
