@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App, SystemCommand
-from textual.command import CommandList, CommandPalette
+from textual.command import CommandInput, CommandList, CommandPalette
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -42,7 +42,11 @@ if TYPE_CHECKING:
 
 
 class Palette(CommandPalette):
-    """Textual's palette, whose page keys end the program where its list has no room for a line."""
+    """Textual's palette, whose cursor blinks and whose page keys end the program where its list has no room for a line."""
+
+    def on_mount(self) -> None:
+        # As in every other field: while nothing happens, nothing is sent.
+        self.query_one(CommandInput).cursor_blink = False
 
     def _action_command_list(self, action: str) -> None:
         if self.query_one(CommandList).scrollable_content_region.area:
