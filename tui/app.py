@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Palette(CommandPalette):
-    """Textual's palette, whose cursor blinks and whose page keys end the program where its list has no room for a line."""
+    """Textual's palette, whose cursor blinks, and whose page keys end the program where its list has no room."""
 
     def on_mount(self) -> None:
         # As in every other field: while nothing happens, nothing is sent.
