@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from engine.agents import AgentDefinition, AgentInput, Sources
 from engine.agents.instructions import DEFAULTS, Instructions
@@ -37,6 +37,9 @@ from engine.story import StorySnapshot
 _TOO_LONG = f"not run: the scripts of this prompt took {PROMPT_SECONDS:g} s together"
 OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
 """The result of a script that the ones before it left no time for."""
+
+ONLY_BRIEFED: Final = "only when the story is in prewriter mode"
+ONLY_UNBRIEFED: Final = "only when the story is not in prewriter mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,11 @@ def build_base(
     )
     blocks, slots = tuple(agent.build(given)), agent.slots(given)
     others = other_slots(agent, given)
-    other_mode = () if {slot.id for slot in others} <= {slot.id for slot in slots} else others
+    mine = {slot.id for slot in slots}
+    if mine.issuperset(slot.id for slot in others):
+        other_mode: tuple[BlockSlot, ...] = ()
+    else:
+        other_mode = tuple(slot if slot.id in mine else replace(slot, reason=_elsewhere(given)) for slot in others)
     known = frozenset(slot.id for slot in (*slots, *others)) | {block.id for block in blocks}
     problems = (*snapshot.problems, *instruction.problems, *problems)
     return Base(agent, given, blocks, slots, resolver(snapshot), known, other_mode, problems, author_input, hooks)
@@ -231,11 +238,17 @@ def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
 def other_slots(agent: AgentDefinition, given: AgentInput) -> tuple[BlockSlot, ...]:
     """Every default block the agent has in the generation mode that the story is not in (spec, section 1.4)."""
     story = given.state.story
-    mode: Literal["standard", "prewriter"] = (
-        "standard" if story.settings.generation_mode == "prewriter" else "prewriter"
-    )
-    story = replace(story, settings=replace(story.settings, generation_mode=mode))
+    story = replace(story, settings=replace(story.settings, generation_mode=_other_mode(given)))
     return agent.slots(replace(given, state=replace(given.state, story=story)))
+
+
+def _other_mode(given: AgentInput) -> Literal["standard", "prewriter"]:
+    return "standard" if given.state.story.settings.generation_mode == "prewriter" else "prewriter"
+
+
+def _elsewhere(given: AgentInput) -> str:
+    """Why a block that only the other mode has is not there."""
+    return ONLY_BRIEFED if _other_mode(given) == "prewriter" else ONLY_UNBRIEFED
 
 
 def block_ids(agent: AgentDefinition, snapshot: StorySnapshot) -> frozenset[str]:
@@ -247,7 +260,7 @@ def list_rows(
     base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult], memo: RowMemo | None = None
 ) -> tuple[Row, ...]:
     """The block list the editor shows, from the same parts as the prompt. `memo` is for one base only."""
-    return arrange(base.slots, base.blocks, config, scripts, base.count, memo)
+    return arrange(base.slots, base.blocks, config, scripts, base.count, memo, base.other_mode)
 
 
 def unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]) -> list[CustomBlock]:

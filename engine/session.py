@@ -28,7 +28,7 @@ from engine.blocks.config import (
 )
 from engine.blocks.leftovers import Leftover, drop_ids, find_leftovers, part_shared, rename_id
 from engine.blocks.moves import gathered, shifted
-from engine.blocks.rows import BlockSlot, Row, RowMemo
+from engine.blocks.rows import Row, RowMemo
 from engine.document import Change, Document
 from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookChain
@@ -280,7 +280,7 @@ class Session:
         if section.index(key) == max(0, min(index, len(section) - 1)):
             return None
         label = self._moving(row.name, {key})
-        return self._apply(label, lambda config: edits.move_block(config, self.rows, key, index, self._other_mode))
+        return self._apply(label, lambda config: edits.move_block(config, self.rows, key, index))
 
     def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
         """Choose the content mode, and the text with it when one is given."""
@@ -310,7 +310,7 @@ class Session:
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
         label = Phrase("add {name}", name=block.name)
-        self._apply(label, lambda config: edits.add_block(config, self.rows, block, anchor, self._other_mode))
+        self._apply(label, lambda config: edits.add_block(config, self.rows, block, anchor))
         return block.id
 
     def duplicate(self, key: str) -> str:
@@ -401,7 +401,7 @@ class Session:
         named = _named([row for row in rows if row.key in moved])
         return self._apply(
             self._moving(named, moved),
-            lambda config: edits.rearrange(config, rows, order, moved, self._other_mode),
+            lambda config: edits.rearrange(config, rows, order, moved),
         )
 
     def clear_modes(self, keys: Iterable[str]) -> Change | None:
@@ -423,7 +423,7 @@ class Session:
             added.append((self._copy(row, [block for block, _ in added]), row.key))
         self._apply(
             Phrase("duplicate {name}", name=_named(rows)),
-            lambda config: edits.add_blocks(config, self.rows, added, self._other_mode),
+            lambda config: edits.add_blocks(config, self.rows, added),
         )
         return [block.id for block, _ in added]
 
@@ -505,10 +505,6 @@ class Session:
             if left.id == block_id and left.kind in kinds:
                 return left
         raise NotFound(f"nothing of the kind is left over for {block_id!r}", file=self.document.file)
-
-    @property
-    def _other_mode(self) -> tuple[BlockSlot, ...]:
-        return self._loaded.base.other_mode if self._loaded is not None else ()
 
     def _moving(self, name: str, moved: Collection[str]) -> Phrase:
         """What a move is called: the whole order is written, so orders that others were pinned to are given up."""

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from engine.blocks.apply import effective_order, order_ranks
 from engine.blocks.block import ROLES, Number, Role
 from engine.blocks.config import (
     BlockConfig,
@@ -23,6 +22,7 @@ from engine.blocks.config import (
     parse_config,
 )
 from engine.blocks.rows import BlockSlot, Row
+from engine.blocks.weaving import shown_ids, woven
 
 _UNSET: Any = object()
 
@@ -81,15 +81,12 @@ def set_order_override(config: BlockConfig, block_id: str, order: Number | None)
     return _override(config, block_id, order=_UNSET if order is None else order)
 
 
-def move_block(
-    config: BlockConfig, rows: Sequence[Row], key: str, index: int, other_mode: Sequence[BlockSlot] = ()
-) -> BlockConfig:
+def move_block(config: BlockConfig, rows: Sequence[Row], key: str, index: int) -> BlockConfig:
     """Put the block of row `key` at `index` among the rows of its role, which `rows` lists as shown.
 
-    Nothing else moves: the whole sequence, with the blocks of the `other_mode` (see `write_order`), becomes
-    `blockOrder`, and numeric order overrides of its blocks, now contained in it, are dropped. A place outside the role
-    is its nearest end. Raises `ValueError` for an unknown key or when the id is not unique, since then one of two
-    blocks can't be moved.
+    Nothing else moves: the whole sequence becomes `blockOrder`, and numeric order overrides of its blocks, now
+    contained in it, are dropped. A place outside the role is its nearest end. Raises `ValueError` for an unknown key or
+    when the id is not unique, since then one of two blocks can't be moved.
     """
     row = next((row for row in rows if row.key == key), None)
     if row is None:
@@ -99,7 +96,7 @@ def move_block(
     sequence = [other.id for other in rows if other.role == row.role and other.key != key]
     sequence.insert(max(0, min(index, len(sequence))), row.id)
     sequences = {role: sequence if role == row.role else _ids(rows, role) for role in ROLES}
-    return write_order(config, sequences, other_mode, {row.id})
+    return write_order(config, sequences)
 
 
 def rearrange(
@@ -107,7 +104,6 @@ def rearrange(
     rows: Sequence[Row],
     keys: Sequence[str],
     moved: Collection[str],
-    other_mode: Sequence[BlockSlot] = (),
 ) -> BlockConfig:
     """Show `rows` in the order of `keys`, which names each of them once; `moved` are the keys that change their places.
 
@@ -122,94 +118,18 @@ def rearrange(
     if shared is not None:
         raise ValueError(f"two blocks share the id {shared}, so neither can be moved alone")
     ordered = [by_key[key] for key in keys]
-    return write_order(
-        config, {role: _ids(ordered, role) for role in ROLES}, other_mode, {by_key[key].id for key in moved}
-    )
+    return write_order(config, {role: _ids(ordered, role) for role in ROLES})
 
 
-def write_order(
-    config: BlockConfig,
-    sequences: Mapping[Role, list[str]],
-    other_mode: Sequence[BlockSlot] = (),
-    moved: Collection[str] = (),
-) -> BlockConfig:
-    """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour.
-
-    `other_mode` is every default block the agent has in the story's other mode, where the same order counts: those
-    `sequences` does not list are put between its ids so that the other mode, too, stays as `config` shows it there but
-    for the blocks `moved`, of which they keep their side where they can. As an id has one place in both modes, a custom
-    block can't keep two: where the modes show it on different sides of a default block that both have, `sequences`
-    decides, and the default blocks of the other mode still keep their order.
-    """
+def write_order(config: BlockConfig, sequences: Mapping[Role, list[str]]) -> BlockConfig:
+    """Make `sequences` the order of every block they list. Ids that only the file knows keep their neighbour."""
     listed = list(dict.fromkeys(block_id for role in ROLES for block_id in sequences.get(role, [])))
     known = set(listed)
-    if not known.issuperset(slot.id for slot in other_mode):
-        listed = _with_other_mode(config, sequences, other_mode, moved, known)
-        known.update(listed)
     order = listed if known.issuperset(config.blockOrder) else _with_unlisted(listed, known, config.blockOrder)
     for block_id, override in config.overrides.items():
         if override.order is not None and block_id in known:
             config = _override(config, block_id, order=_UNSET)
     return config.model_copy(update={"blockOrder": tuple(order)})
-
-
-def _with_other_mode(
-    config: BlockConfig,
-    sequences: Mapping[Role, list[str]],
-    other_mode: Sequence[BlockSlot],
-    moved: Collection[str],
-    known: set[str],
-) -> list[str]:
-    customs = frozenset(block.id for block in config.customBlocks)
-    order: list[str] = []
-    for role in ROLES:
-        listed = list(dict.fromkeys(sequences.get(role, [])))
-        mine = set(listed)
-        shown = [block_id for block_id in _shown(config, other_mode, role) if block_id in mine or block_id not in known]
-        order += _woven(listed, shown, customs, moved)
-    return list(dict.fromkeys(order))
-
-
-def _shown(config: BlockConfig, slots: Sequence[BlockSlot], role: Role) -> list[str]:
-    """Ids of a role as the list shows them for these default blocks."""
-    ranks = order_ranks(config.blockOrder)
-    every: list[BlockSlot | CustomBlock] = [*slots, *config.customBlocks]
-    blocks = [block for block in every if block.role == role]
-    blocks.sort(key=lambda block: effective_order(block.id, block.order, config, ranks))
-    return list(dict.fromkeys(block.id for block in blocks))
-
-
-def _woven(listed: list[str], shown: Sequence[str], customs: frozenset[str], moved: Collection[str] = ()) -> list[str]:
-    """`listed` with what only `shown` has: each behind the ids it stands behind there, and so before the others.
-
-    Where the two contradict each other, default blocks count before custom ones, and those before `moved`.
-    """
-    place = {block_id: index for index, block_id in enumerate(listed)}
-    weight = {block_id: 0 if block_id in moved else 1 if block_id in customs else 2 for block_id in place}
-    end = len(listed)
-    # For each of `shown`: by weight, the first place of what comes later and weighs more.
-    limits: list[tuple[int, int, int]] = []
-    unmoved = default = end
-    for block_id in reversed(shown):
-        limits.append((unmoved, default, end))
-        if block_id in place and weight[block_id] > 0:
-            unmoved = min(unmoved, place[block_id])
-        if block_id in place and weight[block_id] > 1:
-            default = min(default, place[block_id])
-    before: dict[int, list[str]] = {}
-    passed: list[str] = []
-    at = 0
-    for block_id, limit in zip(shown, reversed(limits), strict=True):
-        if block_id in place:
-            passed.append(block_id)
-            continue
-        # Never back again: what only `shown` has keeps its own order in any case.
-        at = max([at, *(place[other] + 1 for other in passed if place[other] < limit[weight[other]])])
-        before.setdefault(at, []).append(block_id)
-    order: list[str] = []
-    for index, block_id in enumerate(listed):
-        order += [*before.get(index, []), block_id]
-    return order + before.get(end, [])
 
 
 def _with_unlisted(listed: list[str], known: set[str], before: Sequence[str]) -> list[str]:
@@ -244,11 +164,11 @@ def fit_agent(
     default = config.model_copy(update={"overrides": {}, "blockOrder": ()})
     order: list[str] = []
     for role in ROLES if known.intersection(named) else ():
-        shown = [_shown(default, each, role) for each in (slots, other_mode)]
-        mine = {block_id for ids in shown for block_id in ids}
+        orders = [shown_ids(default, each, role) for each in (slots, other_mode)]
+        mine = {block_id for ids in orders for block_id in ids}
         listed = [block_id for block_id in named if block_id in mine]
-        for ids in shown:
-            listed = _woven(listed, ids, customs)
+        for ids in orders:
+            listed = woven(listed, ids, customs)
         order += listed
     overrides = {block_id: override for block_id, override in config.overrides.items() if block_id in known}
     fitted = config.model_copy(update={"overrides": overrides, "blockOrder": tuple(dict.fromkeys(order))})
@@ -261,20 +181,18 @@ def add_block(
     rows: Sequence[Row],
     block: CustomBlock,
     after: str | None = None,
-    other_mode: Sequence[BlockSlot] = (),
 ) -> BlockConfig:
-    """Append a custom block, shown behind row `after`, or last in its role. `other_mode` is as for `write_order`.
+    """Append a custom block, shown behind row `after`, or last in its role.
 
     `blockOrder` stays empty while it is empty and no place was asked for: then the block's own `order` puts it last.
     """
-    return add_blocks(config, rows, [(block, after)], other_mode)
+    return add_blocks(config, rows, [(block, after)])
 
 
 def add_blocks(
     config: BlockConfig,
     rows: Sequence[Row],
     added: Sequence[tuple[CustomBlock, str | None]],
-    other_mode: Sequence[BlockSlot] = (),
 ) -> BlockConfig:
     """Append custom blocks, each behind a row of its role or last in it, as `add_block` does with one."""
     blocks = [block for block, _ in added]
@@ -290,7 +208,7 @@ def add_blocks(
             if block.role == role:
                 behind.get(after or "", last).append(block.id)
         sequences[role] = [block_id for row in members for block_id in (row.id, *behind[row.key])] + last
-    return write_order(config, sequences, other_mode, {block.id for block in blocks})
+    return write_order(config, sequences)
 
 
 def next_order(rows: Iterable[Row], role: Role) -> Number:

@@ -22,6 +22,7 @@ from engine.blocks.apply import (
 from engine.blocks.block import BUILTIN, CUSTOM, ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import marker
 from engine.blocks.config import BlockConfig, BlockOverride, BlockType, ContentMode, CustomBlock
+from engine.blocks.weaving import shown_ids, woven
 from engine.text import Phrase, is_blank
 
 RowState = Literal["compiled", "disabled", "absent", "pending", "silent"]
@@ -116,11 +117,14 @@ def arrange(
     scripts: Mapping[str, ScriptResult],
     count_tokens: Callable[[str], int],
     memo: RowMemo | None = None,
+    other_mode: Sequence[BlockSlot] = (),
 ) -> tuple[Row, ...]:
     """Every row, system first, in compiled order.
 
     `slots` is all an agent can have, `blocks` the default blocks there are now; `count_tokens` is called with the
     text as it is sent, marker included. `memo`, kept by the caller from call to call, makes the next one cheap.
+    `other_mode` is every default block of the story's other mode: those of them that this one has not are absent, and
+    stand between the others as they do there, so that an order made of the rows is right in both.
     """
     memo = memo if memo is not None else RowMemo()
     made = memo.made
@@ -137,7 +141,8 @@ def arrange(
             known = made[source.key] = (made_of, _make_row(source, order, config, count_tokens))
         return known[1]
 
-    made_from = (slots, blocks, config.customBlocks, scripts)
+    foreign = _foreign(slots, blocks, other_mode)
+    made_from = (slots, blocks, config.customBlocks, scripts, other_mode)
     last = memo.last
     rows: list[Row]
     if last is not None and all(map(is_, last.made_from, made_from)):
@@ -145,19 +150,63 @@ def arrange(
         for index in last.touched(overrides, ranks):
             rows[index] = row_of(sources[index])
     else:
-        sources = tuple(_sources(slots, list(blocks), config.customBlocks, scripts))
+        sources = tuple(_sources(slots, list(blocks), foreign.values(), config.customBlocks, scripts))
         places = _places(sources)
         rows = [row_of(source) for source in sources]
         if len(made) > 2 * len(rows) + 100:
             made.clear()
     memo.last = _Arranged(made_from, sources, places, overrides, ranks, rows)
-    by_role = ([row for row in rows if row.role == role] for role in ROLES)
-    return tuple(row for members in by_role for row in sorted(members, key=attrgetter("order")))
+    # An order that has all of them holds in both modes.
+    apart = {} if all(slot.id in ranks for slot in other_mode) else foreign
+    return tuple(row for role in ROLES for row in _in_order(rows, role, config, apart, other_mode))
+
+
+def _foreign(
+    slots: Sequence[BlockSlot], blocks: Iterable[ContextBlock], other_mode: Sequence[BlockSlot]
+) -> dict[str, BlockSlot]:
+    """The blocks that only the story's other mode has."""
+    if not other_mode:
+        return {}
+    mine = {item.id for item in (*slots, *blocks)}
+    return {slot.id: slot for slot in other_mode if slot.id not in mine}
+
+
+def _in_order(
+    rows: Sequence[Row],
+    role: Role,
+    config: BlockConfig,
+    apart: Mapping[str, BlockSlot],
+    other_mode: Sequence[BlockSlot],
+) -> list[Row]:
+    """The rows of a role in the order they are shown, those `apart` woven in."""
+    members = sorted((row for row in rows if row.role == role), key=attrgetter("order"))
+    strangers = {row.key: row for row in members if row.key in apart}
+    if not strangers:
+        return members
+    mine = [row for row in members if row.key not in strangers]
+    customs = {block.id for block in config.customBlocks}
+    ids = woven(list(dict.fromkeys(row.id for row in mine)), shown_ids(config, other_mode, role), customs)
+    # What is woven in stands behind the last of mine before it.
+    ordered: list[Row] = []
+    rest = iter(mine)
+    waiting: list[Row] = []
+    for block_id in ids:
+        if block_id in strangers:
+            waiting.append(strangers[block_id])
+            continue
+        for row in rest:
+            first = row.id == block_id
+            ordered += [*waiting, row] if first else [row]
+            if first:
+                waiting = []
+                break
+    return [*ordered, *rest, *waiting]
 
 
 def _sources(
     slots: Sequence[BlockSlot],
     blocks: list[ContextBlock],
+    foreign: Iterable[BlockSlot],
     customs: Iterable[CustomBlock],
     scripts: Mapping[str, ScriptResult],
 ) -> Iterator[_Source]:
@@ -170,6 +219,8 @@ def _sources(
 
     for block, present, reason in _universe(slots, blocks):
         yield _Source(key_of(block.id), block, present, reason)
+    for slot in foreign:
+        yield _Source(key_of(slot.id), _absent(slot), False, slot.reason)
     for custom in customs:
         result = scripts.get(custom.content) if custom.type == "script" else None
         yield _Source(key_of(custom.id), custom, result=result)
@@ -294,9 +345,13 @@ def _universe(slots: Sequence[BlockSlot], blocks: list[ContextBlock]) -> list[tu
                 (i + 1 for i, item in enumerate(merged) if item[0].id == previous),
                 0 if previous is None else len(merged),
             )
-            merged.insert(at, (ContextBlock(slot.id, slot.role, "", slot.order, BUILTIN), False, slot.reason))
+            merged.insert(at, (_absent(slot), False, slot.reason))
         previous = slot.id
     return merged
+
+
+def _absent(slot: BlockSlot) -> ContextBlock:
+    return ContextBlock(slot.id, slot.role, "", slot.order, BUILTIN)
 
 
 def _silence(result: ScriptResult | None) -> str:

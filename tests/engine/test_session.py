@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.blocks.config import LONGEST_NAME, dump_config
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
+from engine.prompt import ONLY_BRIEFED, ONLY_UNBRIEFED
 from engine.session import Session
 from engine.text import utf16_length
 from engine.workspace import Workspace
@@ -364,8 +365,11 @@ def test_an_order_written_in_prewriter_mode_is_whole_for_the_standard_one(
         workspace = opened()
         if change is not None:
             workspace.edit(STORY, WRITER, None, change)
-        return [row.id for row in loaded(workspace).rows]
+        rows = loaded(workspace).rows
+        everything.append({row.id for row in rows})
+        return [row.id for row in rows if row.note not in (ONLY_BRIEFED, ONLY_UNBRIEFED)]
 
+    everything: list[set[str]] = []
     story = make_story(data, prose=("One.",), settings={"generationMode": "standard"})
     standard = in_mode("standard")
     brief = in_mode("prewriter", lambda session: session.move("writing-brief", 0))
@@ -373,6 +377,26 @@ def test_an_order_written_in_prewriter_mode_is_whole_for_the_standard_one(
     assert in_mode("standard") == standard
     assert in_mode("standard", lambda session: session.move("summary", 0))[3] == "summary"
     assert in_mode("prewriter") == brief
+    assert all(ids == everything[0] for ids in everything), "each mode lists what the other has"
+
+
+@pytest.mark.parametrize(
+    ("mode", "block", "reason"),
+    [("standard", "writing-brief", ONLY_BRIEFED), ("prewriter", "summary", ONLY_UNBRIEFED)],
+)
+def test_a_block_of_the_other_mode_is_absent_and_can_be_configured(
+    data: Path, opened: Callable[..., Any], mode: str, block: str, reason: str
+) -> None:
+    make_story(data, prose=("One.",), settings={"generationMode": mode})
+    workspace = opened()
+    sent = workspace.compile(STORY, WRITER).messages
+    workspace.edit(STORY, WRITER, None, lambda session: session.set_mode(block, "append", "More."))
+    workspace.edit(STORY, WRITER, None, lambda session: session.toggle(block, False))
+    session = loaded(workspace)
+    row = session.row(block)
+    assert (row.state, row.note, row.enabled, row.mode) == ("absent", reason, False, "append")
+    assert session.leftovers == () and workspace.compile(STORY, WRITER).warnings == ()
+    assert workspace.compile(STORY, WRITER).messages == sent
 
 
 def test_several_blocks_are_switched_off_together_then_on_as_one_step(session: Session) -> None:

@@ -164,32 +164,32 @@ def shown(slots: Sequence[BlockSlot], config: BlockConfig, *without: str) -> lis
 
 
 def test_an_order_written_in_one_mode_holds_the_blocks_of_the_other_where_they_stood() -> None:
-    rows = arrange(BRIEF, (), EMPTY, {}, len)
-    moved = edits.move_block(EMPTY, rows, "brief", 0, STANDARD)
+    rows = arrange(BRIEF, (), EMPTY, {}, len, other_mode=STANDARD)
+    moved = edits.move_block(EMPTY, rows, "brief", 0)
     assert shown(BRIEF, moved) == ["instructions", "tools", "brief", "prose", "new-story"]
     assert shown(STANDARD, moved) == shown(STANDARD, EMPTY)
     assert set(moved.blockOrder) == {slot.id for slot in (*STANDARD, *BRIEF)}
 
 
 def test_a_block_of_both_modes_takes_nothing_of_the_other_mode_with_it() -> None:
-    rows = arrange(BRIEF, (), EMPTY, {}, len)
-    moved = edits.move_block(EMPTY, rows, "prose", 2, STANDARD)
-    assert shown(BRIEF, moved) == ["instructions", "tools", "new-story", "brief", "prose"]
+    rows = arrange(BRIEF, (), EMPTY, {}, len, other_mode=STANDARD)
+    moved = edits.move_block(EMPTY, rows, "prose", 4)
+    assert shown(BRIEF, moved) == ["instructions", "tools", "new-story", "prose", "brief"]
     assert shown(STANDARD, moved)[3:] == ["story-info", "lore", "summary", "new-story", "prose", "author-input"]
 
 
 def test_a_custom_block_that_stands_elsewhere_in_the_other_mode_does_not_part_the_default_blocks() -> None:
     custom = {"id": "cb-aaaa", "name": "N", "role": "user", "order": 300, "type": "simple", "content": "x"}
     config = parse_config({"customBlocks": [custom]})
-    rows = arrange(BRIEF, (), config, {}, len)
-    moved = edits.move_block(config, rows, "brief", 0, STANDARD)
+    rows = arrange(BRIEF, (), config, {}, len, other_mode=STANDARD)
+    moved = edits.move_block(config, rows, "brief", 0)
     assert shown(BRIEF, moved) == ["instructions", "tools", "brief", "prose", "new-story", "cb-aaaa"]
     assert shown(STANDARD, moved, "cb-aaaa") == shown(STANDARD, config, "cb-aaaa")
 
 
 def test_a_pin_on_a_block_of_the_other_mode_becomes_its_place_there() -> None:
     config = parse_config({"overrides": {"summary": {"order": 150}}})
-    moved = edits.move_block(config, arrange(BRIEF, (), config, {}, len), "brief", 0, STANDARD)
+    moved = edits.move_block(config, arrange(BRIEF, (), config, {}, len, other_mode=STANDARD), "brief", 0)
     assert shown(STANDARD, moved) == shown(STANDARD, config)
     assert not moved.overrides
 
@@ -204,9 +204,12 @@ def test_what_was_not_moved_keeps_its_order_in_both_modes(data: st.DataObject, o
     ids = {block.id for block in config.customBlocks}
     for _ in range(data.draw(st.integers(1, 4))):
         here, there = data.draw(st.permutations([STANDARD, BRIEF]))
-        rows = arrange(here, (), config, {}, len)
+        rows = arrange(here, (), config, {}, len, other_mode=there)
         row = data.draw(st.sampled_from(rows))
-        moved = edits.move_block(config, rows, row.key, data.draw(st.integers(0, len(rows))), there)
+        moved = edits.move_block(config, rows, row.key, data.draw(st.integers(0, len(rows))))
+        after = [other.key for other in arrange(here, (), moved, {}, len, other_mode=there) if other.role == row.role]
+        assert set(after) == {other.key for other in rows if other.role == row.role}
+        assert after == list(dict.fromkeys(key for key in moved.blockOrder if key in after))
         assert shown(here, moved, row.id) == shown(here, config, row.id)
         # A custom block can have stood on two sides of the prose while nothing had a place.
         free = () if config.blockOrder else ids
