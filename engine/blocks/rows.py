@@ -112,7 +112,7 @@ class RowMemo:
 
 def arrange(
     slots: Sequence[BlockSlot],
-    blocks: Iterable[ContextBlock],
+    blocks: Sequence[ContextBlock],
     config: BlockConfig,
     scripts: Mapping[str, ScriptResult],
     count_tokens: Callable[[str], int],
@@ -167,7 +167,7 @@ def _foreign(
     """The blocks that only the story's other mode has."""
     if not other_mode:
         return {}
-    mine = {item.id for item in (*slots, *blocks)}
+    mine = {slot.id for slot in slots} | {block.id for block in blocks}
     return {slot.id: slot for slot in other_mode if slot.id not in mine}
 
 

@@ -389,14 +389,14 @@ def test_a_block_of_the_other_mode_is_absent_and_can_be_configured(
 ) -> None:
     make_story(data, prose=("One.",), settings={"generationMode": mode})
     workspace = opened()
-    sent = workspace.compile(STORY, WRITER).messages
+    sent = loaded(workspace).prompt().messages
     workspace.edit(STORY, WRITER, None, lambda session: session.set_mode(block, "append", "More."))
     workspace.edit(STORY, WRITER, None, lambda session: session.toggle(block, False))
     session = loaded(workspace)
     row = session.row(block)
     assert (row.state, row.note, row.enabled, row.mode) == ("absent", reason, False, "append")
-    assert session.leftovers == () and workspace.compile(STORY, WRITER).warnings == ()
-    assert workspace.compile(STORY, WRITER).messages == sent
+    assert session.leftovers == () and session.prompt().warnings == ()
+    assert session.prompt().messages == sent
 
 
 def test_several_blocks_are_switched_off_together_then_on_as_one_step(session: Session) -> None:
