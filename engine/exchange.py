@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -20,24 +21,37 @@ from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_c
 from engine.blocks.edits import fit_agent, reset_agent
 from engine.context import build_context
 from engine.document import Document, read_config
-from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
+from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.prompt import block_ids, other_slots
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
 
 _T = TypeVar("_T")
+ATTEMPTS = 20
+"""How often a plan is made anew when configs change between plan and deed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryExport:
+    """A story's configs in their exchange format, and what is wrong with those that could not be put into it."""
+
+    bundle: dict[str, Any]
+    left_out: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentImport:
-    """What an import does to one agent's config. `disarmed` names the scripts it brings in switched off."""
+    """What an import does to one agent's config. `disarmed` names the scripts it brings in switched off; `invalid` is
+    what is wrong with the file it replaces, if that is no valid config.
+    """
 
     agent: str
     before: BlockConfig
     after: BlockConfig
     changes: tuple[str, ...]
     disarmed: tuple[str, ...] = ()
+    invalid: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class Exchange:
 
     What is brought in is planned first, which writes nothing and says what would change; `carry_out` does it. The last
     one of a branch can be taken back: planned by `plan_take_back`, done by `take_back`. A config that can't be used
-    raises `InvalidFile` and is never replaced.
+    raises `InvalidFile` where it is read; an import or copy replaces it, says so in its plan, and keeps the file.
     """
 
     def __init__(self, configs: Configs, records: Path) -> None:
@@ -148,9 +162,16 @@ class Exchange:
         definition = agent(agent_name)
         return agent_bundle(definition.name, definition.display_name, self._config(story_id, definition.name, branch))
 
-    def export_story(self, story_id: str, branch: str | None = None) -> dict[str, Any]:
-        """The configs of all agents that have one, in their exchange format."""
-        return story_bundle({item.name: self._config(story_id, item.name, branch) for item in agents()})
+    def export_story(self, story_id: str, branch: str | None = None) -> StoryExport:
+        """The configs of all agents that have a valid one."""
+        configs: dict[str, BlockConfig] = {}
+        left_out: list[Problem] = []
+        for item in agents():
+            try:
+                configs[item.name] = self._config(story_id, item.name, branch)
+            except InvalidFile as error:
+                left_out.append(error.problem)
+        return StoryExport(story_bundle(configs), tuple(left_out))
 
     def unknown_configs(self, story_id: str, branch: str | None = None) -> tuple[Path, ...]:
         """Files of configs whose agents are not known here, so that `export_story` leaves them out."""
@@ -220,35 +241,50 @@ class Exchange:
         branch_id, name = self._configs.story(story_id).branch_to_write(branch).id, agent(agent_name).name
         return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
 
-    def carry_out(self, plan: Import) -> None:
-        """Do what was planned, for all agents or none.
+    def carry_out(self, plan: Import) -> dict[str, Path]:
+        """Do what was planned, for all agents or none. Returns the copy of each replaced file by its agent.
 
         Raises `Conflict` when a config is no longer what the plan was made for.
         """
         if not plan.changed:
-            return
-        self.remember(plan.story, plan.branch, {item.agent: item.after for item in plan.changed})
+            return {}
+        kept = self.remember(plan.story, plan.branch, {item.agent: item.after for item in plan.changed})
         done: list[AgentImport] = []
         try:
             for item in plan.changed:
-                self._replace(plan, item.agent, item.before, item.after, "import")
+                self._replace(plan, item)
                 done.append(item)
         except StonehandError:
             for item in done:
-                self._replace(plan, item.agent, item.after, item.before, "take the import back")
+                self._give_back(plan, item, kept.get(item.agent))
             raise
+        return kept
 
-    def remember(self, story_id: str, branch_id: str, replacing: Mapping[str, BlockConfig]) -> tuple[Path, ...]:
+    def carry_out_anew(self, make: Callable[[], Import]) -> tuple[Import, dict[str, Path]]:
+        """Plan and do it as one step that other imports wait for; a config that is edited meanwhile is planned for
+        again. Returns the plan that was carried out, and what `carry_out` does. Raises what `make` and that raise.
+        """
+        plan = make()
+        with disk.lock(self._place(plan.story, plan.branch)):
+            for _ in range(ATTEMPTS):
+                plan = make()
+                try:
+                    return plan, self.carry_out(plan)
+                except Conflict as error:
+                    conflict = error
+        raise conflict
+
+    def remember(self, story_id: str, branch_id: str, replacing: Mapping[str, BlockConfig]) -> dict[str, Path]:
         """Keep what the files of some agents hold now, which these configs are about to replace.
 
         That can be taken back then, and is also copied to files of its own, which can be imported; they are returned,
-        one for each agent that has a file. For an editor that makes the change itself; `carry_out` does this, too.
+        by the agents that have a file. For an editor that makes the change itself; `carry_out` does this, too.
         """
         place = self._place(story_id, branch_id)
         before = {name: disk.read_bytes(self._configs.document(story_id, name, branch_id).file) for name in replacing}
         after = {name: disk.dump_json(dump_config(config)) for name, config in replacing.items()}
         self._record.keep(place, {name: (data, after[name]) for name, data in before.items()})
-        return tuple(self._record.keep_copy(place, name, data) for name, data in before.items() if data is not None)
+        return {name: self._record.keep_copy(place, name, data) for name, data in before.items() if data is not None}
 
     def reset_invalid(self, story_id: str, agent_name: str, branch: str | None = None) -> Path:
         """Replace a config that is not valid by the empty one; returns the copy of it that lies beside it.
@@ -347,11 +383,19 @@ class Exchange:
         foreign: bool,
     ) -> Import:
         branch_id = self._configs.story(story_id).branch_to_write(branch).id
-        plans = (
-            plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
-            for name, config in given.items()
-        )
-        return Import(story_id, branch_id, tuple(plans), (*notes, *self._old_blocks(story_id, branch_id, given)))
+        plans = (self._plan_agent(story_id, branch_id, name, config, foreign=foreign) for name, config in given.items())
+        notes = (*notes, *self._old_blocks(story_id, branch_id, given), *_shared_ids(story_id, given))
+        return Import(story_id, branch_id, tuple(plans), notes)
+
+    def _plan_agent(
+        self, story_id: str, branch_id: str, name: str, config: BlockConfig, *, foreign: bool
+    ) -> AgentImport:
+        try:
+            return plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
+        except InvalidFile as error:
+            plan = plan_agent(name, EMPTY, config, foreign=foreign)
+            said = f"replaces a file that is no valid config, of which a copy is kept: {error.problem}"
+            return replace(plan, changes=(said, *plan.changes), invalid=error.problem)
 
     def _old_blocks(self, story_id: str, branch_id: str, given: Mapping[str, BlockConfig]) -> Iterator[str]:
         """Notes on ids of the older layout in what comes in. They need the story, so most imports read none of it."""
@@ -368,18 +412,50 @@ class Exchange:
             for line in old_block_warnings(story_id, config, block_ids(agent(name), snapshot)):
                 yield f"{name}: {line}"
 
-    def _replace(self, plan: Import, agent_name: str, before: BlockConfig, after: BlockConfig, label: str) -> None:
+    def _replace(self, plan: Import, item: AgentImport) -> None:
         def change(session: Session) -> None:
-            if session.document.config != before:
-                raise Conflict(
-                    "has changed since the changes were shown", file=session.document.file, repair="look again"
-                )
-            session.replace(after, f"{label} {agent_name}")
+            check_unchanged(session.document, item)
+            if item.invalid is not None:
+                session.document.reset_invalid()
+            session.replace(item.after, f"import {item.agent}")
 
-        self._configs.edit(plan.story, agent_name, plan.branch, change)
+        self._configs.edit(plan.story, item.agent, plan.branch, change)
+
+    def _give_back(self, plan: Import, item: AgentImport, kept: Path | None) -> None:
+        """Undo `_replace`, where the file's earlier version was kept."""
+        if item.invalid is None:
+
+            def change(session: Session) -> None:
+                session.replace(item.before, f"take the import back {item.agent}")
+
+            self._configs.edit(plan.story, item.agent, plan.branch, change)
+        elif kept is not None:
+            document = self._configs.document(plan.story, item.agent, plan.branch)
+            disk.write_atomic(document.file, disk.read_bytes(kept) or b"")
+            document.check_file()
 
     def _place(self, story_id: str, branch_id: str) -> Path:
         return disk.child(self._configs.story(story_id).path, BRANCHES, branch_id, "agent-blocks")
+
+
+def check_unchanged(document: Document, item: AgentImport) -> None:
+    """Raises `Conflict` when a config is no longer the one an import was planned for."""
+    fault = InvalidFile.of(document.fault).problem if document.fault is not None else None
+    if fault != item.invalid or (fault is None and document.config != item.before):
+        raise Conflict("has changed since the changes were shown", file=document.file, repair="look again")
+
+
+def _shared_ids(story_id: str, given: Mapping[str, BlockConfig]) -> Iterator[str]:
+    """Notes on ids that several custom blocks of what comes in have (spec, section 15, bug 15)."""
+    for name, config in given.items():
+        counts = Counter(block.id for block in config.customBlocks)
+        for block_id, count in counts.items():
+            if count > 1:
+                yield (
+                    f"{name}: {count} custom blocks have the id {block_id}: all are taken over as they are, with one "
+                    f"override and one place for them together, until 'stonehand doctor {story_id} --repair block-id' "
+                    "parts them"
+                )
 
 
 class ImportRecord:

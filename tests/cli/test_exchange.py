@@ -56,6 +56,27 @@ def test_a_bundle_is_told_done_and_taken_back(run: Run, story: Path, bundle: Pat
     assert files_of(story) == before
 
 
+def test_an_invalid_config_is_left_out_of_an_export_and_replaced_by_an_import(
+    run: Run, story: Path, bundle: Path
+) -> None:
+    run("config", STORY, CHAT, "disable", "instructions")
+    bad = b'{\n"customBlocks": 5}'
+    config_file(story).write_bytes(bad)
+    done = run("export", STORY)
+    assert done.code == 1 and done.document["agentBlockConfigs"].keys() == {CHAT}
+    assert f"left out: {config_file(story)}:2 (customBlocks)" in done.err
+    assert run("export", STORY, CHAT).code == 0 and run("export", STORY, WRITER).code == 1
+    refused = run("import", STORY, bundle)
+    assert refused.code == 2 and config_file(story).read_bytes() == bad
+    assert "no valid config" in refused.text
+    done = run("import", STORY, bundle, "--yes")
+    kept = Path(done.err.split("as it was is kept: ")[1].splitlines()[0])
+    assert done.code == 0 and kept.read_bytes() == bad
+    assert json.loads(config_file(story).read_bytes())["overrides"] == CONFIG["overrides"]
+    assert run("import", STORY, "--undo", "--yes").code == 0
+    assert config_file(story).read_bytes() == bad
+
+
 def test_undo_names_the_files_it_leaves_alone_and_the_way_back(run: Run, story: Path, bundle: Path) -> None:
     assert run("config", STORY, WRITER, "disable", "story-info").code == 0
     assert run("import", STORY, bundle, "--yes").code == 0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.blocks.config import dump_config
-from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
+from engine.errors import Conflict, InvalidFile, NotFound
+from engine.exchange import Import
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.story_builder import tree
@@ -76,7 +78,7 @@ def test_an_export_into_another_story_gives_an_identical_config(data: Path, open
     )
     make_story(data, "the-mill", name="The Mill")
     workspace = opened()
-    given = bundle(workspace.exchange.export_story(STORY))
+    given = bundle(workspace.exchange.export_story(STORY).bundle)
     workspace.exchange.carry_out(workspace.exchange.plan_import("the-mill", given, BUNDLE))
     for agent in (WRITER, CHAT):
         assert workspace.exchange.export_agent("the-mill", agent) == workspace.exchange.export_agent(STORY, agent)
@@ -169,7 +171,9 @@ def test_a_plan_that_is_out_of_date_changes_nothing(data: Path, opened: Open) ->
     with pytest.raises(Conflict, match="since the changes were shown"):
         workspace.exchange.carry_out(plan)
     assert config_file(story, CHAT).read_bytes() == before
-    assert workspace.exchange.export_story(STORY)["agentBlockConfigs"].keys() == {CHAT}, "the writer's was taken back"
+    assert workspace.exchange.export_story(STORY).bundle["agentBlockConfigs"].keys() == {CHAT}, (
+        "the writer's was taken back"
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,12 +205,66 @@ def test_an_agent_that_is_not_known_is_left_out_and_named(workspace: Workspace) 
     assert any("plugin.agent" in note for note in plan.notes)
 
 
-def test_an_invalid_config_is_never_replaced(data: Path, opened: Open) -> None:
+def test_an_invalid_config_is_replaced_when_told_and_kept(data: Path, opened: Open) -> None:
     story = make_story(data, configs={WRITER: {"customBlocks": 5}})
     before = tree(story)
-    with pytest.raises(StonehandError, match="customBlocks"):
-        opened().exchange.plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER)
-    assert tree(story) == before
+    bad = config_file(story).read_bytes()
+    exchange = opened().exchange
+    plan = exchange.plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER)
+    assert tree(story) == before and "no valid config" in plan.agents[0].changes[0]
+    kept = exchange.carry_out(plan)
+    assert kept[WRITER].read_bytes() == bad and saved(story)["overrides"] == QUIET["overrides"]
+    exchange.take_back(exchange.plan_take_back(STORY))
+    assert config_file(story).read_bytes() == bad
+    config_file(story).write_text('{"overrides": 5}', "utf-8")
+    with pytest.raises(Conflict):
+        exchange.carry_out(plan)
+    assert config_file(story).read_text("utf-8") == '{"overrides": 5}'
+
+
+def test_of_a_story_with_an_invalid_config_the_others_are_exported(data: Path, opened: Open) -> None:
+    make_story(data, configs={WRITER: {"customBlocks": 5}, CHAT: QUIET})
+    exported = opened().exchange.export_story(STORY)
+    assert exported.bundle["agentBlockConfigs"].keys() == {CHAT}
+    assert [(problem.file and problem.file.name, problem.field) for problem in exported.left_out] == [
+        (f"{WRITER}.json", "customBlocks")
+    ]
+
+
+def test_an_import_says_what_becomes_of_ids_that_blocks_share(workspace: Workspace) -> None:
+    twins = {"customBlocks": [custom_block("cb-twin00", "a"), custom_block("cb-twin00", "b")]}
+    plan = workspace.exchange.plan_import(STORY, bundle({"config": twins}), BUNDLE, WRITER)
+    assert any("2 custom blocks have the id cb-twin00" in note and "block-id" in note for note in plan.notes)
+
+
+def test_an_edit_between_plan_and_deed_is_planned_for_again(data: Path, opened: Open) -> None:
+    make_story(data)
+    workspace, calls = opened(), []
+
+    def make() -> Any:
+        plan = workspace.exchange.plan_import(STORY, bundle({"config": QUIET}), BUNDLE, WRITER)
+        calls.append(plan)
+        if len(calls) == 2:
+            workspace.edit(STORY, WRITER, None, lambda session: session.toggle("tools", False))
+        return plan
+
+    plan, _ = workspace.exchange.carry_out_anew(make)
+    assert len(calls) == 3 and any("tools" in change for change in plan.agents[0].changes)
+
+
+def test_imports_at_the_same_time_wait_for_each_other(data: Path, opened: Open) -> None:
+    story = make_story(data)
+
+    def import_one(number: int) -> Import:
+        exchange = opened().exchange
+        given = bundle({"config": {"overrides": {"tools": {"order": number}}}})
+        return exchange.carry_out_anew(lambda: exchange.plan_import(STORY, given, BUNDLE, WRITER))[0]
+
+    with ThreadPoolExecutor(4) as pool:
+        plans = list(pool.map(import_one, range(1, 9)))
+    last = saved(story)["overrides"]["tools"]["order"]
+    before = [plan.agents[0].before.override("tools").order for plan in plans]
+    assert sorted([*before, last], key=lambda order: order or 0) == [None, *range(1, 9)], "each follows on another"
 
 
 def test_a_copy_goes_to_another_agent_branch_or_story(data: Path, opened: Open) -> None:
@@ -275,7 +333,7 @@ def test_a_copy_of_what_is_replaced_can_be_imported_however_many_imports_follow(
     first = config_file(story).read_bytes()
     workspace = opened()
     plan = workspace.exchange.plan_import(STORY, bundle({"config": SCRIPT}), BUNDLE, WRITER)
-    (copy,) = workspace.exchange.remember(STORY, "main", {item.agent: item.after for item in plan.changed})
+    (copy,) = workspace.exchange.remember(STORY, "main", {item.agent: item.after for item in plan.changed}).values()
     assert copy.read_bytes() == first
     workspace.exchange.carry_out(plan)
     workspace.exchange.carry_out(workspace.exchange.plan_reset(STORY, WRITER))

@@ -340,7 +340,7 @@ def reset(workspace: Workspace, block: str | None, dry_run: bool, yes: bool, bra
     story, agent, branch = _target(branch)
     branch = workspace.story(story).branch_to_write(branch).id
     if workspace.document(story, agent, branch).fault is None:
-        apply_plan(workspace, workspace.exchange.plan_reset(story, agent, branch), dry_run, yes, as_json)
+        apply_plan(workspace, lambda: workspace.exchange.plan_reset(story, agent, branch), dry_run, yes, as_json)
         return
     if dry_run:
         raise_fault(workspace.document(story, agent, branch), _reset_hint(story, agent))

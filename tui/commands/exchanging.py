@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 @click.argument("agent", required=False)
 @branch_option
 @with_workspace
-def export(workspace: Workspace, story: str, agent: str | None, branch: str | None, as_json: bool) -> None:
+def export(workspace: Workspace, story: str, agent: str | None, branch: str | None, as_json: bool) -> int:
     """Print a block config as a bundle.
 
-    Always as JSON, in the format that `import` and Errata read. Without AGENT the configs of all agents that have one.
+    Always as JSON, in the format that `import` and Errata read. Without AGENT the configs of all agents that have one;
+    a config that is not valid is left out and named on standard error, and the exit code is 1.
 
     \b
     Examples:
@@ -35,12 +36,16 @@ def export(workspace: Workspace, story: str, agent: str | None, branch: str | No
       stonehand export my-story --branch main > configs.json
     """
     warn_of_doubt(workspace, story, branch)
-    if agent is None:
-        for unknown in workspace.exchange.unknown_configs(story, branch):
-            warn(f"{unknown}: there is no agent {unknown.stem}: its config was left out")
-        write_json(workspace.exchange.export_story(story, branch))
-    else:
+    if agent is not None:
         write_json(workspace.exchange.export_agent(story, agent, branch))
+        return DONE
+    for unknown in workspace.exchange.unknown_configs(story, branch):
+        warn(f"{unknown}: there is no agent {unknown.stem}: its config was left out")
+    exported = workspace.exchange.export_story(story, branch)
+    for problem in exported.left_out:
+        warn(f"left out: {problem}")
+    write_json(exported.bundle)
+    return FAILED if exported.left_out else DONE
 
 
 @click.command("import", cls=Command)
@@ -67,7 +72,8 @@ def import_bundle(
 
     With AGENT one config, else those of all agents the bundle names. A config is replaced whole: what the bundle does
     not say becomes the default, except keys that this program does not know, which stay. What changes is told, and
-    asked about, before it is done. Script blocks arrive switched off: read them, then switch them on.
+    asked about, before it is done. Script blocks arrive switched off: read them, then switch them on. A file that is no
+    valid config is replaced, too: a copy of it is kept, and named. Imports at the same time wait for each other.
 
     --undo puts back what the last import, copy or reset replaced. A config that was changed since is left alone, and
     the file that holds its earlier version is named; the exit code is then 1.
@@ -88,7 +94,8 @@ def import_bundle(
         raise WrongInput("no file is named", repair=f"{PROGRAM} import STORY [AGENT] FILE; - is standard input")
     agent = full_agent(workspace, target) if target is not None else None
     data, name = _read(file)
-    apply_plan(workspace, workspace.exchange.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
+    exchange = workspace.exchange
+    apply_plan(workspace, lambda: exchange.plan_import(story, data, name, agent, branch), dry_run, yes, as_json)
     return DONE
 
 
@@ -133,8 +140,10 @@ def copy(
     if (story, here, agent) == (target_story, there, target_agent):
         raise WrongInput("that is the same config", repair="name another agent, branch or story to copy to")
     warn_of_doubt(workspace, story, branch)
-    plan = workspace.exchange.plan_copy((story, branch, agent), target_story, target_agent, target_branch)
-    apply_plan(workspace, plan, dry_run, yes, as_json)
+    source, exchange = (story, branch, agent), workspace.exchange
+    apply_plan(
+        workspace, lambda: exchange.plan_copy(source, target_story, target_agent, target_branch), dry_run, yes, as_json
+    )
 
 
 def _read(file: str) -> tuple[bytes, Path]:
@@ -148,16 +157,26 @@ def _read(file: str) -> tuple[bytes, Path]:
         raise StonehandError(f"can't be read: {(error.strerror or str(error)).lower()}", file=Path(file)) from None
 
 
-def apply_plan(workspace: Workspace, plan: Import, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Tell what a plan changes, ask, and do it. Raises `WrongInput` where nobody can be asked and `yes` is missing."""
+def apply_plan(workspace: Workspace, make: Callable[[], Import], dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Make a plan, tell what it changes, ask, and do it; with `yes` it is told of what was done.
+
+    Raises `WrongInput` where nobody can be asked and `yes` is missing.
+    """
+    kept: dict[str, Path] = {}
+    if yes and not dry_run:
+        plan, kept = workspace.exchange.carry_out_anew(make)
+    else:
+        plan = make()
     for note in plan.notes:
         warn(note)
     if not as_json:
         _tell(plan)
     if plan.changed and not dry_run and not yes:
         ask(f"Do this in {plan.story}, branch {plan.branch}?", "configs would be replaced", as_json)
-    if not dry_run:
-        workspace.exchange.carry_out(plan)
+        kept = workspace.exchange.carry_out(plan)
+    for item in plan.changed:
+        if item.invalid is not None and item.agent in kept:
+            message(f"the file of {item.agent} as it was is kept: {kept[item.agent]}")
     if as_json:
         write_json({"changed": bool(plan.changed) and not dry_run, "notes": list(plan.notes), "agents": _as_json(plan)})
     elif plan.changed and not dry_run:

@@ -84,7 +84,15 @@ class ExchangeActions(DeskPart):
             return await self.wait(lambda: exchange.export_agent(story, session.agent, branch))
         for unknown in await self.wait(lambda: exchange.unknown_configs(story, branch)):
             self.say(t("exchange.export-left-out", name=unknown.stem), warning=True)
-        return await self.wait(lambda: exchange.export_story(story, branch))
+        exported = await self.wait(lambda: exchange.export_story(story, branch))
+        for problem in exported.left_out:
+            self.stonehand.notify(
+                t("exchange.export-invalid", problem=problem),
+                severity="warning",
+                timeout=TOLD_SECONDS,
+                markup=False,
+            )
+        return exported.bundle
 
     def _to_clipboard(self, bundle: dict[str, object]) -> None:
         from tui.clipboard import copy
@@ -352,7 +360,14 @@ class ExchangeActions(DeskPart):
 
     async def _replace(self, plan: Import, label: Callable[[str], str]) -> bool:
         """Replace the configs of a plan, as one undo step of each. Raises `StonehandError`, with nothing replaced."""
-        sessions = [await self._saved_session(plan.story, item.agent, plan.branch) for item in plan.changed]
+        from engine.exchange import check_unchanged
+
+        sessions = [
+            await self._saved_session(plan.story, item.agent, plan.branch)
+            if item.invalid is None
+            else await self.open_session(plan.story, item.agent, plan.branch)
+            for item in plan.changed
+        ]
         exchange = self.workspace.exchange
         replacing = {item.agent: item.after for item in plan.changed}
         if not replacing:
@@ -360,15 +375,21 @@ class ExchangeActions(DeskPart):
             return False
         kept = await self.wait(lambda: exchange.remember(plan.story, plan.branch, replacing))
         for session, item in zip(sessions, plan.changed, strict=True):
-            if session.document.config != item.before:
-                raise Conflict(t("exchange.changed-while-asking", agent=item.agent))
+            try:
+                check_unchanged(session.document, item)
+            except Conflict:
+                raise Conflict(t("exchange.changed-while-asking", agent=item.agent)) from None
         for session, item in zip(sessions, plan.changed, strict=True):
+            if item.invalid is not None:
+                session.document.reset_invalid()
             session.replace(item.after, label(item.agent))
         self.show_rows()
         await self.save_all(sessions)
         await self._show_agents()
         if kept:
-            self.stonehand.notify(t("exchange.before-kept", folder=kept[0].parent), timeout=TOLD_SECONDS, markup=False)
+            self.stonehand.notify(
+                t("exchange.before-kept", folder=next(iter(kept.values())).parent), timeout=TOLD_SECONDS, markup=False
+            )
         return True
 
     async def _show_agents(self) -> None:

@@ -123,6 +123,34 @@ async def test_the_whole_story_is_exported_by_mouse_and_a_wrong_folder_is_told(e
         assert set(json.loads(file.read_bytes())["agentBlockConfigs"]) == {"generation.writer"}
 
 
+async def test_an_invalid_config_is_left_out_of_an_export_and_replaced_by_an_import(
+    editor: Open, data: Path, own_folder: Path, bundle: Path
+) -> None:
+    story = data / "stories/the-quay"
+    files = [config_file(story), config_file(story, CHAT)]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text('{"customBlocks": 5}')
+    async with editor((120, 40)) as ed:
+        await ed.press("x")
+        await on(ed, BundleFileDialog)
+        await ed.pilot.click("#which", offset=(28, 0))
+        await name_file(ed, "~/all.json")
+        await back(ed)
+        assert sum("left out: " in toast for toast in ed.toasts) == 2
+        assert json.loads((own_folder / "all.json").read_bytes())["agentBlockConfigs"] == {}
+        await begin_import(ed, str(bundle))
+        assert ed.shows("no valid config")
+        await ed.press("y")
+        await back(ed)
+        await ed.until(lambda: all(b"enabled" in file.read_bytes() for file in files))
+        assert ed.session.document.state is SaveState.SAVED
+        await ed.press("I")
+        await on(ed, ReportDialog)
+        await ed.press("y")
+        await ed.until(lambda: all(file.read_text() == '{"customBlocks": 5}' for file in files))
+
+
 async def test_an_agent_is_exported_to_the_clipboard(editor: Open) -> None:
     async with editor() as ed:
         await ed.press("x")
