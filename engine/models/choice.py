@@ -7,7 +7,7 @@ another provider drops the model and temperature chosen before, and choosing a m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 from engine.disk import json_line, read_bytes
 from engine.errors import Conflict, InvalidFile, WrongInput
 from engine.models.providers import Providers, field_name, is_temperature
-from engine.models.resolution import OVERRIDES, SETTINGS, Resolution, resolve, spellings
+from engine.models.resolution import LEGACY_FIELDS, OVERRIDES, SETTINGS, Resolution, resolve, spellings
 from engine.story import StoryFolder
 
 META: Final = "meta.json"
@@ -24,12 +24,16 @@ _FIELDS: Final = ("providerId", "modelId", "temperature")
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """What a choice changed: `settings.modelOverrides` before and after, None where there was none."""
+    """What a choice changed: `settings.modelOverrides` before and after, None where there was none, and the role's own
+    settings of older stories that were cleared, by their names.
+    """
 
     story: str
     role: str
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
+    legacy_before: Mapping[str, Any] = field(default_factory=dict)
+    legacy_after: Mapping[str, Any] = field(default_factory=dict)
 
 
 def resolve_in(folder: StoryFolder, providers: Providers, role: str) -> Resolution:
@@ -89,7 +93,8 @@ def choose(
 
 
 def clear(folder: StoryFolder, role: str) -> ModelChange | None:
-    """Have an agent or role inherit everything again: its entry goes, unless there are unknown keys in it, which stay.
+    """Have an agent or role inherit everything again: its entry goes, unless there are unknown keys in it, which stay,
+    and its own settings of older stories (spec, section 9) become null; those of the roles it inherits from stay.
 
     Returns None when it chose nothing. Raises `InvalidFile` and `Conflict` as writing does.
     """
@@ -97,11 +102,16 @@ def clear(folder: StoryFolder, role: str) -> ModelChange | None:
 
     def change(document: dict[str, Any]) -> dict[str, Any]:
         overrides = _overrides(document, folder.path / META)
-        if overrides is None or not any(_chooses(overrides[key]) for key in spellings(role) if key in overrides):
+        settings = document.get(SETTINGS) or {}
+        legacy = {name: settings[name] for name in LEGACY_FIELDS.get(role, ()) if settings.get(name) not in (None, "")}
+        after = overrides
+        if overrides is not None and any(_chooses(overrides[key]) for key in spellings(role) if key in overrides):
+            after = _with_entry(overrides, role, _unknown(_current(overrides, role)))
+        elif not legacy:
             return document
-        after = _with_entry(overrides, role, _unknown(_current(overrides, role)))
-        changed.append(ModelChange(folder.id, role, overrides, after))
-        return _with_overrides(document, after)
+        gone = dict.fromkeys(legacy)
+        changed.append(ModelChange(folder.id, role, overrides, after, legacy, gone))
+        return _with_overrides(document, after, gone)
 
     return changed[-1] if folder.edit_meta(change) else None
 
@@ -114,12 +124,16 @@ def undo_choice(folder: StoryFolder, change: ModelChange) -> ModelChange:
     file = folder.path / META
 
     def restore(document: dict[str, Any]) -> dict[str, Any]:
-        if _overrides(document, file) != change.after:
+        settings = document.get(SETTINGS) or {}
+        same = all(settings.get(name) == value for name, value in change.legacy_after.items())
+        if _overrides(document, file) != change.after or not same:
             raise Conflict("the models have been changed since", file=file, repair="set them anew")
-        return _with_overrides(document, change.before)
+        return _with_overrides(document, change.before, change.legacy_before)
 
     folder.edit_meta(restore)
-    return ModelChange(change.story, change.role, change.after, change.before)
+    return ModelChange(
+        change.story, change.role, change.after, change.before, change.legacy_after, change.legacy_before
+    )
 
 
 def _overrides(document: Mapping[str, Any], file: Path) -> dict[str, Any] | None:
@@ -168,8 +182,10 @@ def _with_entry(overrides: Mapping[str, Any], role: str, entry: Mapping[str, Any
     return after
 
 
-def _with_overrides(document: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
-    settings = dict(document.get(SETTINGS) or {})
+def _with_overrides(
+    document: Mapping[str, Any], overrides: Mapping[str, Any] | None, more: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    settings = {**(document.get(SETTINGS) or {}), **(more or {})}
     if overrides is None:
         settings.pop(OVERRIDES, None)
     else:

@@ -53,7 +53,8 @@ OVERRIDES: Final = "modelOverrides"
 class Decision:
     """What decided one value: a field of a file, or, where there is none, `reason` alone.
 
-    `role` is the agent or role whose entry in `modelOverrides` it is, empty for what is decided elsewhere.
+    `role` is the agent or role whose entry in `modelOverrides` it is, empty for what is decided elsewhere; `legacy`
+    the one whose setting of older stories (`LEGACY_FIELDS`) it is.
     """
 
     what: Literal["provider", "model", "temperature"]
@@ -62,6 +63,7 @@ class Decision:
     field: str = ""
     reason: str = ""
     role: str = ""
+    legacy: str = ""
 
     @property
     def source(self) -> str:
@@ -203,10 +205,10 @@ class _Walk:
             if key in LEGACY_FIELDS:
                 provider_field, model_field = LEGACY_FIELDS[key]
                 if (named := self._text((SETTINGS, provider_field), self._settings.get(provider_field))) is not None:
-                    provider = self._legacy("provider", named, provider_field)
+                    provider = self._legacy("provider", named, provider_field, key)
                     self._provider_path = (SETTINGS, provider_field)
                     older = self._text((SETTINGS, model_field), self._settings.get(model_field))
-                    model = None if older is None else self._legacy("model", older, model_field)
+                    model = None if older is None else self._legacy("model", older, model_field, key)
                     break
         if temperature is None:
             found = (self._temperature(key) for key in self._chain)
@@ -260,8 +262,9 @@ class _Walk:
         reason = "" if key == self._role else f"inherited from {key}"
         return Decision(what, value, self._file, field_name((SETTINGS, OVERRIDES, spelled, field)), reason, key)
 
-    def _legacy(self, what: Literal["provider", "model"], value: str, field: str) -> Decision:
-        return Decision(what, value, self._file, field_name((SETTINGS, field)), "a setting of older stories")
+    def _legacy(self, what: Literal["provider", "model"], value: str, field: str, key: str) -> Decision:
+        reason = "a setting of older stories"
+        return Decision(what, value, self._file, field_name((SETTINGS, field)), reason, legacy=key)
 
     def _temperature(self, key: str) -> Decision | None:
         override = self._overrides.get(key)

@@ -57,6 +57,21 @@ def test_set_get_and_clear(run: Run, meta: Path, local: None) -> None:
     assert run("model", "the-quay", "librarian", "clear", "--json").document["changed"] is False
 
 
+def test_settings_of_older_stories_are_told_of_and_cleared(run: Run, meta: Path, local: None) -> None:
+    document = json.loads(meta.read_bytes())
+    document["settings"] |= {"providerId": "local", "librarianProviderId": "local", "librarianModelId": "old"}
+    meta.write_text(json.dumps(document), "utf-8")
+    done = run("model", "the-quay", "librarian", "set", "--provider", "none")
+    assert "settings.librarianProviderId" in done.err and "model the-quay librarian clear" in done.err
+    done = run("model", "the-quay", "librarian.chat", "clear")
+    assert "nothing changed" in done.err and "model the-quay librarian clear" in done.err
+    done = run("model", "the-quay", "librarian", "clear")
+    assert "cleared too, from older stories: settings.librarianProviderId, settings.librarianModelId" in done.err
+    assert "settings.providerId" in done.text and "model the-quay generation clear" in done.err
+    settings = json.loads(meta.read_bytes())["settings"]
+    assert [settings[key] for key in ("providerId", "librarianProviderId", "librarianModelId")] == ["local", None, None]
+
+
 def test_a_value_that_is_saved_but_does_not_count_is_told_of(run: Run, meta: Path, local: None) -> None:
     run("model", "the-quay", "librarian", "set", "--provider", "local", "--temperature", "0.5")
     done = run("model", "the-quay", "librarian.chat", "set", "--temperature", "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from engine.errors import Problem, StonehandError, WrongInput
 from tui.commands.frame import Call, Group, TargetGroup, checked, waited, warn, with_workspace
 from tui.commands.looking import budget_document
-from tui.output import message, table, write, write_json
+from tui.output import PROGRAM, message, table, write, write_json
 
 if TYPE_CHECKING:
     from engine.models.providers import Key, Provider
@@ -126,17 +127,25 @@ def set_model(
         wanted = chosen[decision.what]
         if wanted is not None and not isinstance(wanted, EllipsisType) and wanted != decision.value:
             warn(f"{decision.what} {wanted} is saved but not what counts: {decision.source}")
+    _tell_legacy(resolution, story, [what for what, wanted in chosen.items() if wanted is None])
     _report(change is not None, resolution, as_json, f"models of {story}: saved")
 
 
 @model.command("clear")
 @with_workspace
 def clear_model(workspace: Workspace, as_json: bool) -> None:
-    """Inherit everything again."""
+    """Inherit everything again.
+
+    What the agent or role itself has in the settings of older stories (providerId, librarianProviderId, ...) is cleared
+    as well; what it inherits from others stays.
+    """
     story, agent = _target()
     change = workspace.clear_model(story, agent)
     resolution = workspace.resolve(story, agent)
     _warn_all(resolution.problems)
+    if change is not None and change.legacy_before:
+        message(f"cleared too, from older stories: {', '.join(f'settings.{name}' for name in change.legacy_before)}")
+    _tell_legacy(resolution, story, ("provider", "model"))
     _report(change is not None, resolution, as_json, f"models of {story}: saved")
 
 
@@ -348,6 +357,16 @@ def _failure_document(failure: Failure) -> dict[str, Any]:
         "requestId": failure.request_id or None,
         "retryAfter": failure.retry_after,
     }
+
+
+def _tell_legacy(resolution: Resolution, story: str, cleared: Collection[str]) -> None:
+    """Say which setting of older stories still decides what was to be inherited again, and how it is cleared."""
+    for decision in resolution.explain:
+        if decision.what in cleared and decision.legacy:
+            warn(
+                f"{decision.what} is {decision.value} because of {decision.source}; "
+                f"'{PROGRAM} model {story} {decision.legacy} clear' clears that"
+            )
 
 
 def _given(value: str | None) -> str | EllipsisType | None:

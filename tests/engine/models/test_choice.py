@@ -129,6 +129,21 @@ def test_clear_keeps_what_it_does_not_know(workspace: Workspace, meta: Path) -> 
     assert saved(meta)["character-chat.chat"] == {"z": 3, "y": 1, "temperature": 1}
 
 
+def test_clear_takes_the_roles_own_settings_of_older_stories_and_undo_brings_them_back(
+    workspace: Workspace, meta: Path
+) -> None:
+    before = give(meta, providerId="a", librarianProviderId="b", librarianModelId="m", librarianChatProviderId="c")
+    change = workspace.clear_model(STORY, "librarian")
+    assert change is not None and change.legacy_before == {"librarianProviderId": "b", "librarianModelId": "m"}
+    settings = json.loads(meta.read_bytes())["settings"]
+    assert settings["librarianProviderId"] is None is settings["librarianModelId"]
+    assert (settings["providerId"], settings["librarianChatProviderId"]) == ("a", "c")
+    again = workspace.undo_model(change)
+    assert list(json.loads(meta.read_bytes())["settings"].items()) == list(json.loads(before)["settings"].items())
+    workspace.undo_model(again)
+    assert json.loads(meta.read_bytes())["settings"] == settings
+
+
 def test_an_entry_that_is_none_is_cleared(workspace: Workspace, meta: Path) -> None:
     give(meta, modelOverrides={WRITER: "big"})
     assert workspace.clear_model(STORY, WRITER) is not None
