@@ -129,8 +129,22 @@ _COLON: Final = re.compile(r"\s*:\s*")
 _AFTER: Final = re.compile(r"\s*(?=[,}])")
 
 
+_NEXT: Final = re.compile(r'[^{}]*?(?=,\s*"(?:id|' + "|".join(_FORMS) + r')"\s*:)')
+
+
 def _whole_members(text: str, at: int) -> tuple[dict[str, Any], int]:
-    """The members of an object that begins at `at`, up to the first that is not whole, and where they end."""
+    """The members that are whole of an object that begins at `at`, and where they end. Behind one that is not, the
+    next that has a known name counts again.
+    """
+    found, at = _members(text, at)
+    while (rest := _NEXT.match(text, at + 1)) is not None:
+        more, at = _members(text, rest.end())
+        found = {**more, **found}
+    return found, at
+
+
+def _members(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """The members from `at` on, up to the first that is not whole, and where they end."""
     found: dict[str, Any] = {}
     while (start := _KEY.match(text, at)) is not None:
         key, end = json_value(text, start.end())
@@ -182,7 +196,33 @@ def _entries(story: Path, source: JsonSource, branches: Branches) -> Iterator[Fi
                 "restore its folder from a backup" + (", or delete the branch" if lost else ""),
                 repair if lost else None,
             )
+        else:
+            yield from _incomplete(source, index, item, branch_id)
         seen.add(branch_id)
+
+
+def _incomplete(source: JsonSource, index: int, entry: dict[str, Any], branch_id: str) -> Iterator[Finding]:
+    """What an entry has to have besides its id and has not, or not as it has to be."""
+    safe: dict[str, Any] = {"name": branch_id[:_NAME_LIMIT], "order": index}
+    for key, value in safe.items():
+        if key in entry and _FORMS[key](entry[key]):
+            continue
+        what = "is not valid" if key in entry else "is missing"
+        yield source.found(
+            f"the {key} of the branch {branch_id} {what}",
+            ("branches", index, key),
+            "give it one",
+            source.repair(Kind.BRANCHES, f"make its {key} {value}", _giving(branch_id, key, value)),
+        )
+
+
+def _giving(branch_id: str, key: str, given: Any) -> Change:
+    def change(value: Any) -> None:
+        entry = next((item for item in value["branches"] if mapped(item).get("id") == branch_id), None)
+        if entry is not None:
+            entry[key] = given
+
+    return change
 
 
 def _folders(story: Path, source: JsonSource, branches: Branches) -> Iterator[Finding]:

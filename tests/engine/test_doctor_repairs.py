@@ -845,6 +845,10 @@ BROKEN_INDEXES: dict[str, tuple[str, dict[str, str]]] = {
         '{"branches": [{"id": "main", "name": "Main", "x": {"id": "br-two"}}, {"id": "br-two", "name": " "},],}',
         {"main": "Main", "br-two": "br-two"},
     ),
+    "a value that is none": (
+        '{"branches": [{"order": , "id": "br-two", "createdAt": !, "name": "Two"}, {"id": "main", "name": "A"}]}',
+        {"br-two": "Two", "main": "A"},
+    ),
     "entries of others": (
         '{{"id": "br-gone", "name": "Gone"} {"id": "br-two", "name": "Two", "order": -1} {"id": "br-two", "name": "3"}',
         {"br-two": "Two", "main": "main"},
@@ -874,6 +878,22 @@ def test_a_broken_index_of_branches_is_written_anew(name: str, data: Path, tmp_p
     assert index.get("later") == (1 if "later" in text else None)
     assert outcome.backup is not None
     assert (outcome.backup / "stories/the-quay/branches.json").read_text("utf-8") == text
+
+
+def test_entries_of_branches_that_lack_something_are_told_of_and_completed(
+    story: Path, data: Path, tmp_path: Path, state: Path
+) -> None:
+    (story / "branches/br-two").mkdir()
+    index = {"branches": [{"id": "main", "order": "x"}, {"id": "br-two", "name": " ", "later": 1}]}
+    (story / "branches.json").write_text(json.dumps({**index, "activeBranchId": "main"}, indent=1), "utf-8")
+    found = [item for item in examine(StoryFolder(story)) if item.file == story / "branches.json"]
+    fields = ["branches[0].name", "branches[0].order", "branches[1].name", "branches[1].order"]
+    assert [item.field for item in found] == fields and all(item.line for item in found)
+    assert mend(found, data, tmp_path / "b").failed == ()
+    assert read(story / "branches.json")["branches"] == [
+        {"id": "main", "order": 0, "name": "main"},
+        {"id": "br-two", "name": "br-two", "later": 1, "order": 1},
+    ]
 
 
 def test_an_index_of_branches_that_is_cut_anywhere_keeps_what_is_whole(data: Path) -> None:
