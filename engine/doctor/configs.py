@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from engine.agents import agents
+from engine.agents import AgentDefinition, agents
 from engine.agents.older_layout import renamed_block, successor
 from engine.blocks.config import (
     LONGEST_NAME,
@@ -70,27 +72,74 @@ def config_findings(
             line = json_line(source.data.decode("utf-8-sig", "replace"), fault.path)
             problem = Problem(fault.reason, file, dotted(fault.path), line, "repair the file or reset it")
             yield Finding.of(problem, _mended(source, value))
-        if faults:
+        if not faults:
+            yield from _meanings(source, parse_config(value), definition, snapshot, files, check)
+        elif isinstance(value, dict):
+            yield from _behind_faults(source, value, definition, snapshot, files, check)
+
+
+def _behind_faults(
+    source: JsonSource,
+    value: dict[str, Any],
+    definition: AgentDefinition | None,
+    snapshot: StorySnapshot | None,
+    files: Collection[str],
+    check: Check | None,
+) -> Iterator[Finding]:
+    """What else is wrong with a config that is not valid, as it would be found once that is mended."""
+    mended = copy.deepcopy(value)
+    mend_form(mended)
+    # Of a list from which something has to go, the places are others then.
+    moved = any(
+        isinstance(value.get(key), list) and len(value[key]) != len(mapped(mended).get(key, ()))
+        for key in ("customBlocks", "blockOrder", "disabledTools")
+    )
+    made_up = _custom_ids_of(mended) - _custom_ids_of(value)
+    for finding in _meanings(source, parse_config(mended), definition, snapshot, files, check):
+        if any(block_id in finding.message for block_id in made_up):
             continue
-        config = parse_config(value)
-        yield from _tools(source, config, None if definition is None else definition.tools)
-        yield from _custom_ids(source, config)
-        if snapshot is not None:
-            yield from _tags(source, config, snapshot, files)
-            for index, block in enumerate(config.customBlocks):
-                if block.type == "script":
-                    place = ("customBlocks", index, "content")
-                    yield from lookup_findings(source, place, block.id, block.content, snapshot, files)
-        known: frozenset[str] = frozenset()
-        if definition is not None and snapshot is not None:
-            known = block_ids(definition, snapshot)
-        yield from _names(source, config, known)
-        yield from _texts(source, config, known)
-        if check is not None:
-            yield from _scripts(source, config, check)
-        if known:
-            yield from _overrides(source, config, known)
-            yield from _order(source, config, known)
+        yield replace(
+            finding,
+            line=None if moved else finding.line,
+            field="" if moved else finding.field,
+            repair=f"{finding.repair}, once the config is valid",
+            offered=None,
+        )
+
+
+def _custom_ids_of(value: Any) -> set[str]:
+    return {
+        block_id for item in listed(value.get("customBlocks")) if isinstance(block_id := mapped(item).get("id"), str)
+    }
+
+
+def _meanings(
+    source: JsonSource,
+    config: BlockConfig,
+    definition: AgentDefinition | None,
+    snapshot: StorySnapshot | None,
+    files: Collection[str],
+    check: Check | None,
+) -> Iterator[Finding]:
+    """What a config of valid form says that means nothing, or too much."""
+    yield from _tools(source, config, None if definition is None else definition.tools)
+    yield from _custom_ids(source, config)
+    if snapshot is not None:
+        yield from _tags(source, config, snapshot, files)
+        for index, block in enumerate(config.customBlocks):
+            if block.type == "script":
+                place = ("customBlocks", index, "content")
+                yield from lookup_findings(source, place, block.id, block.content, snapshot, files)
+    known: frozenset[str] = frozenset()
+    if definition is not None and snapshot is not None:
+        known = block_ids(definition, snapshot)
+    yield from _names(source, config, known)
+    yield from _texts(source, config, known)
+    if check is not None:
+        yield from _scripts(source, config, check)
+    if known:
+        yield from _overrides(source, config, known)
+        yield from _order(source, config, known)
 
 
 def _mended(source: JsonSource, value: Any) -> Repair:

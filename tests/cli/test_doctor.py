@@ -63,6 +63,26 @@ def test_one_kind_or_one_number(run: Run, data: Path, faulty: Path) -> None:
     assert json.loads(faulty.read_bytes())["blockOrder"] == []
 
 
+def test_what_an_invalid_config_hides_is_told_and_repaired_in_the_same_go(run: Run, faulty: Path) -> None:
+    value = json.loads(faulty.read_bytes())
+    faulty.write_text(json.dumps({**value, "disableAutoAnalysis": "no"}, indent=2), "utf-8")
+    found = run("doctor", "--json").document
+    assert [(item["field"], item["line"] is not None, item["offered"] is not None) for item in found] == [
+        ("disableAutoAnalysis", True, True),
+        ("overrides.tools.customContent", True, False),
+        ("overrides.prose", True, False),
+        ("blockOrder[0]", True, False),
+    ]
+    before = faulty.read_bytes()
+    outcome = run("doctor", "--repair", "--yes", "--json").document
+    assert [item["kind"] for item in outcome["repaired"]] == ["config", "old-id", "block-order"]
+    assert [item["field"] for item in outcome["left"]] == ["overrides.tools.customContent"]
+    assert (Path(outcome["backup"]) / "stories").exists() and len(outcome["backups"]) == 2
+    faulty.write_bytes(before)
+    done = run("doctor", "--repair", "1", "--yes")
+    assert "repaired: 1; left: 3 problems" in done.err, "a number asks for that one alone"
+
+
 def test_everything_with_its_backup(run: Run, data: Path, faulty: Path) -> None:
     before = faulty.read_bytes()
     outcome = run("doctor", "--repair", "--yes", "--json").document

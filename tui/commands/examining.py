@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 ALL = "all"
+ROUNDS = 10
+"""How often what comes to light by repairs is repaired in turn."""
 
 
 @click.command(cls=Command)
@@ -39,8 +41,9 @@ def doctor(
     """Report what is wrong with the files.
 
     Every problem of the data folder, or of one story, with its file and what to do about it. Nothing is changed unless
-    --repair asks for it: then each touched file is copied to the state folder first, and the place is told. The exit
-    code is 1 when problems were found, or are left.
+    --repair asks for it: then each touched file is copied to the state folder first, and the place is told. What comes
+    to light by a repair is repaired as well, unless single numbers were named. The exit code is 1 when problems were
+    found, or are left.
 
     \b
     Examples:
@@ -62,17 +65,35 @@ def doctor(
     chosen = _chosen(found, wanted, workspace.repair_kinds)
     if not as_json:
         _list([found[index] for index in chosen], [index + 1 for index in chosen])
-    repaired: Repaired | None = None
+    rounds: list[Repaired] = []
+    left = found
     if chosen and not dry_run:
         if not yes:
             _ask(len(chosen), as_json)
-        repaired = workspace.repair(found[index] for index in chosen)
-    left = workspace.doctor(story) if repaired is not None else found
+        rounds.append(workspace.repair(found[index] for index in chosen))
+        left = workspace.doctor(story)
+        while len(rounds) < ROUNDS and (more := _come_to_light(left, wanted, rounds)):
+            rounds.append(workspace.repair(more))
+            left = workspace.doctor(story)
     if as_json:
-        write_json(_outcome(repaired, [found[index] for index in chosen], left))
+        write_json(_outcome(rounds, [found[index] for index in chosen], left))
     else:
-        _tell(repaired, len(chosen), left)
-    return FAILED if left or (repaired is not None and repaired.failed) else DONE
+        _tell(rounds, len(chosen), left)
+    return FAILED if left or any(repaired.failed for repaired in rounds) else DONE
+
+
+def _come_to_light(left: Sequence[Finding], wanted: Sequence[str], rounds: Sequence[Repaired]) -> list[Finding]:
+    """What can be repaired only now, of the kinds asked for. What was tried once is not tried again."""
+    tried = {(item.file, item.description) for repaired in rounds for item in repaired.done}
+    failed = {problem.file for repaired in rounds for problem in repaired.failed}
+    return [
+        finding
+        for finding in left
+        if (offered := finding.offered) is not None
+        and (ALL in wanted or offered.kind.value in wanted)
+        and offered.file not in failed
+        and (offered.file, offered.description) not in tried
+    ]
 
 
 def _chosen(found: Sequence[Finding], wanted: Sequence[str], kinds: Sequence[str]) -> list[int]:
@@ -128,15 +149,20 @@ def _ask(count: int, as_json: bool) -> None:
     click.confirm(f"Repair {'this' if count == 1 else f'these {count}'}?", abort=True, err=True)
 
 
-def _tell(repaired: Repaired | None, count: int, left: Sequence[Finding]) -> None:
-    if repaired is None:
+def _tell(rounds: Sequence[Repaired], count: int, left: Sequence[Finding]) -> None:
+    if not rounds:
         message(f"{count} would be repaired" if count else "nothing can be repaired here")
         return
-    for failure in repaired.failed:
-        message(f"not repaired: {failure}")
-    if repaired.backup is not None:
-        message(f"the files as they were: {repaired.backup}")
-    message(f"repaired: {len(repaired.done)}; left: {_count(len(left))}")
+    for repaired in rounds[1:]:
+        for item in repaired.done:
+            message(f"repaired, as it came to light: {item.file}: {one_line(item.description)}")
+    for repaired in rounds:
+        for failure in repaired.failed:
+            message(f"not repaired: {failure}")
+    for number, repaired in enumerate(rounds):
+        if repaired.backup is not None:
+            message(f"the files as they were{' in between' if number else ''}: {repaired.backup}")
+    message(f"repaired: {sum(len(repaired.done) for repaired in rounds)}; left: {_count(len(left))}")
 
 
 def _count(number: int) -> str:
@@ -155,15 +181,17 @@ def _document(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _outcome(repaired: Repaired | None, chosen: Sequence[Finding], left: Sequence[Finding]) -> dict[str, Any]:
-    done = [] if repaired is None else repaired.done
+def _outcome(rounds: Sequence[Repaired], chosen: Sequence[Finding], left: Sequence[Finding]) -> dict[str, Any]:
+    done = [item for repaired in rounds for item in repaired.done]
+    backups = [str(repaired.backup) for repaired in rounds if repaired.backup is not None]
     return {
         "changed": bool(done),
-        "backup": None if repaired is None or repaired.backup is None else str(repaired.backup),
+        "backup": backups[0] if backups else None,
+        "backups": backups,
         "chosen": [_document(finding) for finding in chosen],
         "repaired": [
             {"kind": item.kind.value, "file": str(item.file), "description": item.description} for item in done
         ],
-        "failed": [] if repaired is None else [str(failure) for failure in repaired.failed],
+        "failed": [str(failure) for repaired in rounds for failure in repaired.failed],
         "left": [_document(finding) for finding in left],
     }
