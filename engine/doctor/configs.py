@@ -90,18 +90,20 @@ def _behind_faults(
     mended = copy.deepcopy(value)
     mend_form(mended)
     # Of a list from which something has to go, the places are others then.
-    moved = any(
-        isinstance(value.get(key), list) and len(value[key]) != len(mapped(mended).get(key, ()))
+    moved = tuple(
+        key
         for key in ("customBlocks", "blockOrder", "disabledTools")
+        if isinstance(value.get(key), list) and len(value[key]) != len(listed(mended.get(key)))
     )
     made_up = _custom_ids_of(mended) - _custom_ids_of(value)
     for finding in _meanings(source, parse_config(mended), definition, snapshot, files, check):
         if any(block_id in finding.message for block_id in made_up):
             continue
+        placed = not finding.field.startswith(moved)
         yield replace(
             finding,
-            line=None if moved else finding.line,
-            field="" if moved else finding.field,
+            line=finding.line if placed else None,
+            field=finding.field if placed else "",
             repair=f"{finding.repair}, once the config is valid",
             offered=None,
         )

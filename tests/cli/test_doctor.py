@@ -65,6 +65,14 @@ def test_one_kind_or_one_number(run: Run, data: Path, faulty: Path) -> None:
 
 def test_what_an_invalid_config_hides_is_told_and_repaired_in_the_same_go(run: Run, faulty: Path) -> None:
     value = json.loads(faulty.read_bytes())
+    faulty.write_text(json.dumps({**value, "blockOrder": [4, "ghost"]}, indent=2), "utf-8")
+    found = run("doctor", "--json").document
+    assert [(item["field"], item["line"] is not None) for item in found] == [
+        ("blockOrder[0]", True),
+        ("overrides.tools.customContent", True),
+        ("overrides.prose", True),
+        ("", False),
+    ], "where ghost stands once the 4 is gone is not where it stands now"
     faulty.write_text(json.dumps({**value, "disableAutoAnalysis": "no"}, indent=2), "utf-8")
     found = run("doctor", "--json").document
     assert [(item["field"], item["line"] is not None, item["offered"] is not None) for item in found] == [
