@@ -108,7 +108,7 @@ async def test_an_endless_script_is_stopped_while_the_interface_answers(editor: 
         await replace_script(ed, "while (true) {}")
         await ed.until(lambda: ed.shows("preview …"), "the sign that it is awaited")
         await ed.press("escape", "k")
-        assert ed.blocks.key == "new-story", "keys are answered meanwhile"
+        assert ed.blocks.key == "writing-brief", "keys are answered meanwhile"
         await ed.press("j")
         await ed.until(
             lambda: ed.shows("preview: no text") and ed.inspector.row and ed.inspector.row.key == "cb-counta"
