@@ -94,6 +94,7 @@ class StonehandApp(
         theme = DARK_THEME
         if profile is not None:
             self.diff_display = self.diff_display and profile.diff
+            self.diff_erases = profile.erases
             theme = profile.theme
         if theme not in self.available_themes:
             names = ", ".join(sorted(self.available_themes))

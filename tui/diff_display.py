@@ -72,7 +72,11 @@ _DOUBTFUL = re.compile(
 ).match
 
 # Cells it is cheaper to send again than to jump over with a cursor movement.
-_GAP = 8
+_GAP = 4
+
+# Attributes that are seen on a space, and those by whose end another ends as well.
+_INKED = frozenset(("4", "9", "21", "51", "52", "53"))
+_ENDS = {"3": "23", "4": "24", "5": "25", "7": "27", "8": "28", "9": "29", "53": "55"}
 
 # Textual's queue to the terminal holds 30 writes, of which a frame is up to three, and blocks when it is full.
 _BACKLOG = 8
@@ -81,7 +85,7 @@ _CATCH_UP = 0.1
 
 @lru_cache(maxsize=4096)
 def _color(color: Color, system: ColorSystem, foreground: bool) -> str:
-    return ";".join(color.downgrade(system).get_ansi_codes(foreground))
+    return "" if color.is_default else ";".join(color.downgrade(system).get_ansi_codes(foreground))
 
 
 @lru_cache(maxsize=8192)
@@ -98,27 +102,43 @@ def _look(style: Style | None, system: ColorSystem) -> Look:
     )
 
 
+@lru_cache(maxsize=4096)
+def _blank(look: Look) -> Look:
+    """How a space of this look is seen: by its background alone, unless a line is drawn through or under it."""
+    codes = look.attributes.split(";")
+    if look.link or not _INKED.isdisjoint(codes):
+        return look
+    if "7" not in codes:
+        return Look("", "", look.background, "")
+    # Bold and dim change the colour of the text in some terminals, and so that of the space.
+    if look.attributes != "7" or not look.foreground:
+        return look
+    kind, _, rest = look.foreground.partition(";")
+    return Look("", "", ";".join(filter(None, (str(int(kind) + 10), rest))), "")
+
+
+@lru_cache(maxsize=4096)
 def _transition(old: Look, new: Look) -> str:
-    """The escape sequence that takes the terminal from one look to another."""
+    """The shortest escape sequence that takes the terminal from one look to another."""
     sequence = ""
     if old.link != new.link:
         sequence = f"\x1b]8;;{new.link}\x1b\\"
     if old[:3] == new[:3]:
         return sequence
+    afresh = ";".join(["0", *filter(None, new[:3])])
+    steps: list[str] = []
     if old.attributes != new.attributes:
-        codes = ";".join(code for code in new[:3] if code)
-        if old == _PLAIN:
-            return f"{sequence}\x1b[{codes}m"
-        return f"{sequence}\x1b[0;{codes}m" if codes else sequence + _RESET
-    codes = ";".join(
-        code or default
-        for code, before, default in (
-            (new.foreground, old.foreground, "39"),
-            (new.background, old.background, "49"),
-        )
-        if code != before
-    )
-    return f"{sequence}\x1b[{codes}m"
+        before, after = ({*filter(None, look.attributes.split(";"))} for look in (old, new))
+        ended = before - after
+        if not ended <= _ENDS.keys():
+            return f"{sequence}\x1b[{afresh}m"
+        steps += [_ENDS[code] for code in sorted(ended)]
+        steps += sorted(after - before)
+    if old.foreground != new.foreground:
+        steps.append(new.foreground or "39")
+    if old.background != new.background:
+        steps.append(new.background or "49")
+    return f"{sequence}\x1b[{min(';'.join(steps), afresh, key=len)}m"
 
 
 def _cells(strip: Strip, system: ColorSystem) -> list[Cell] | None:
@@ -126,14 +146,18 @@ def _cells(strip: Strip, system: ColorSystem) -> list[Cell] | None:
     cells: list[Cell] = []
     for text, style, _ in strip:
         look = _look(style, system)
+        space = (" ", _blank(look))
         if text.isascii() and text.isprintable():
-            cells.extend([(char, look) for char in text])
+            if space[1] is look or " " not in text:
+                cells.extend([(char, look) for char in text])
+            else:
+                cells.extend([space if char == " " else (char, look) for char in text])
             continue
         spans, width = split_graphemes(text)
         before = len(cells)
         for start, end, size in spans:
             if size:
-                cells.append((text[start:end], look))
+                cells.append(space if text[start:end] == " " else (text[start:end], look))
                 cells.extend([("", look)] * (size - 1))
             else:
                 _attach(cells, text[start:end])
@@ -166,16 +190,20 @@ def _move(x: int, y: int) -> str:
 class TerminalModel:
     """What the terminal shows, cell by cell, as far as it is known; it begins knowing nothing."""
 
-    def __init__(self, width: int, height: int, *, whole_rows: bool = False) -> None:
-        """`whole_rows`: send all of a piece of a row in which anything differs, for those who hear what is sent."""
+    def __init__(self, width: int, height: int, *, whole_rows: bool = False, erases: bool = True) -> None:
+        """`whole_rows`: send all of a piece of a row in which anything differs, for those who hear what is sent.
+
+        `erases`: the terminal has ECH, and what it erases gets the background that is set.
+        """
         self.width = width
         self.height = height
         self._whole_rows = whole_rows
+        self._erases = erases
         self._rows: list[list[Cell | None]] = [[None] * width for _ in range(height)]
 
     def update(self, frame: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> str:
         """The bytes that make the terminal show `frame`: empty when it does already."""
-        pen = _Pen()
+        pen = _Pen(self.width, self._erases and not self._whole_rows, in_order=self._whole_rows)
         for x, y, strip in _pieces(frame):
             # A frame laid out before the terminal shrank goes beyond it.
             if 0 <= y < self.height and 0 <= x < self.width:
@@ -264,45 +292,126 @@ def _cheap_gap(cells: list[Cell], start: int, end: int) -> bool:
     if end - start > _GAP:
         return False
     look = cells[start - 1][1]
-    return all(cell[1] == look for cell in cells[start:end])
+    space = _blank(look)
+    return all(cell[1] == look or cell[1] == space for cell in cells[start:end])
 
 
 class _Pen:
-    """Writes cells one span after the other, in one look until another is needed: where it moves it draws nothing."""
+    """Writes spans of cells, by the fewest bytes: where it moves it draws nothing.
 
-    def __init__(self) -> None:
+    The spans of a frame go out sorted by their background: a colour is most of what a short span costs.
+    """
+
+    def __init__(self, width: int, erases: bool, *, in_order: bool = False) -> None:
+        """`width` of the terminal; whether it `erases` (ECH); `in_order`: send spans as they come."""
+        self._width = width
+        self._erases = erases
+        self._in_order = in_order
         self._out: list[str] = []
         self._look = _PLAIN
+        self._at: tuple[int, int] | None = None
+        self._spans: dict[str, list[tuple[list[Cell], int, int]]] = {}
 
     def draw(self, cells: list[Cell | None], x: int, y: int) -> None:
-        """Draw `cells` from column `x` of row `y`."""
-        out = self._out
-        out.append(_move(x, y))
+        """Draw `cells` from column `x` of row `y`, at the latest when the pen is finished."""
+        # What a doubtful grapheme may have been drawn over has to come behind it.
+        whole = self._in_order or any(cell is not None and _reach(cell[0]) for cell in cells)
+        span: list[Cell] = []
+        background = ""
         for column, cell in enumerate(cells, x):
-            if cell is None or not cell[0]:
+            if cell is None:
                 continue
-            text, look = cell
-            if look != self._look:
-                out.append(_transition(self._look, look))
-                self._look = look
-            if not _reach(text):
-                out.append(text)
-            else:
-                # Blank the cells, draw, and go where the next cell is, however far the terminal went.
-                width = 1
-                while column - x + width < len(cells) and _is_tail(cells[column - x + width]):
-                    width += 1
-                out += [" " * width, _move(column, y), text, _move(column + width, y)]
+            look = cell[1]
+            if span and ((look.background != background and not whole) or len(span) != column - x):
+                self._keep(background, span, x, y)
+                span = []
+            if not span:
+                x, background = column, look.background
+            span.append(cell)
+        if span:
+            self._keep(background, span, x, y)
 
     def send(self, text: str, x: int, y: int) -> None:
         """Send `text`, which sets its own looks and ends in the default one, from column `x` of row `y`."""
+        self._flush()
         self._lift()
-        self._out.append(_move(x, y) + text)
+        self._go(x, y)
+        self._out.append(text)
+        self._at = None
 
     def finish(self) -> str:
         """All that was written; the terminal is left in its default look."""
+        self._flush()
         self._lift()
         return "".join(self._out)
+
+    def _keep(self, background: str, span: list[Cell], x: int, y: int) -> None:
+        self._spans.setdefault("" if self._in_order else background, []).append((span, x, y))
+
+    def _flush(self) -> None:
+        for spans in self._spans.values():
+            for span, x, y in spans:
+                self._write(span, x, y)
+        self._spans.clear()
+
+    def _write(self, cells: list[Cell], x: int, y: int) -> None:
+        out, count = self._out, len(cells)
+        index = 0
+        while index < count:
+            cell = cells[index]
+            text, look = cell
+            start = index
+            index += 1
+            if text == " ":
+                while index < count and cells[index] == cell:
+                    index += 1
+                self._go(x + start, y)
+                self._set_blank(look)
+                # Behind what is erased the cursor has to be moved, which costs as much again.
+                if self._erases and _blank(look) == look and index - start > (5 if index == count else 10):
+                    out.append(f"\x1b[{index - start}X")
+                else:
+                    out.append(" " * (index - start))
+                    self._advance(x + index, y)
+                continue
+            while index < count and not cells[index][0]:
+                index += 1
+            if not text:
+                continue
+            self._go(x + start, y)
+            self._set(look)
+            if not _reach(text):
+                out.append(text)
+                self._advance(x + index, y)
+            else:
+                # Blank the cells, draw, and go where the next cell is, however far the terminal went.
+                out += [" " * (index - start), _move(x + start, y), text]
+                self._at = None
+
+    def _set(self, look: Look) -> None:
+        if look != self._look:
+            self._out.append(_transition(self._look, look))
+            self._look = look
+
+    def _set_blank(self, look: Look) -> None:
+        """Set what is seen of a space; the colour of the text may stay as it is."""
+        if look.attributes or look.link:
+            self._set(look)
+            return
+        now = self._look
+        if _blank(now) == look and "7" not in now.attributes:
+            return
+        kept = not now.link and "7" not in now.attributes and _INKED.isdisjoint(now.attributes.split(";"))
+        self._set(Look(now.attributes, now.foreground, look.background, "") if kept else look)
+
+    def _go(self, x: int, y: int) -> None:
+        if self._at != (x, y):
+            self._out.append(_shortest_move(self._at, x, y))
+            self._at = (x, y)
+
+    def _advance(self, x: int, y: int) -> None:
+        # At the right edge a terminal may stay or be about to wrap.
+        self._at = (x, y) if x < self._width else None
 
     def _lift(self) -> None:
         if self._look.link:
@@ -310,6 +419,20 @@ class _Pen:
         if self._look[:3] != _PLAIN[:3]:
             self._out.append(_RESET)
         self._look = _PLAIN
+
+
+def _shortest_move(at: tuple[int, int] | None, x: int, y: int) -> str:
+    moves = [_move(x, y)]
+    if at is not None:
+        right, down = x - at[0], y - at[1]
+        moves.append(_step(down, "B", "A") + _step(right, "C", "D"))
+    return min(moves, key=len)
+
+
+def _step(count: int, ahead: str, back: str) -> str:
+    if not count:
+        return ""
+    return f"\x1b[{abs(count) if abs(count) > 1 else ''}{ahead if count > 0 else back}"
 
 
 def _pieces(frame: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -345,6 +468,8 @@ class DiffDisplayApp(App[ReturnType]):
     """False sends whole regions, as Textual does."""
     diff_whole_rows: bool = False
     """True sends rows that changed, and not parts of them: a screen reader reads what is sent."""
+    diff_erases: bool = True
+    """False for a terminal that can't erase characters (ECH) or does not give them the background that is set."""
 
     _terminal: TerminalModel | None = None
     _catching_up: Timer | None = None
@@ -407,7 +532,9 @@ class DiffDisplayApp(App[ReturnType]):
         width, height = self.size
         model = self._terminal
         if model is None or (model.width, model.height) != (width, height):
-            model = self._terminal = TerminalModel(width, height, whole_rows=self.diff_whole_rows)
+            model = self._terminal = TerminalModel(
+                width, height, whole_rows=self.diff_whole_rows, erases=self.diff_erases
+            )
         try:
             text = model.update(renderable, self.console._color_system or ColorSystem.TRUECOLOR)
         except Exception as error:

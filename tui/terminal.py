@@ -25,8 +25,8 @@ class TerminalProfile:
 
     `remote`: behind a network link. `colors`: how many it can show (0, 8, 16, 256 or 2**24). `fps`: paints a second
     at most. `theme`: the theme to begin with. `stream_rate`: updates a second while text streams in. `preview_delay`:
-    seconds without typing before a preview is made. `diff`: send only what changed. `screen_reader`: a screen reader
-    speaks what is on the screen.
+    seconds without typing before a preview is made. `diff`: send only what changed. `erases`: it can erase characters,
+    and gives them the background that is set. `screen_reader`: a screen reader speaks what is on the screen.
     """
 
     remote: bool
@@ -39,6 +39,7 @@ class TerminalProfile:
     stream_rate: int
     preview_delay: float
     diff: bool = True
+    erases: bool = True
     screen_reader: bool = False
 
 
@@ -61,6 +62,7 @@ def profile(environ: Mapping[str, str], chosen: Values | None = None) -> Termina
         stream_rate=4 if remote else 10,
         preview_delay=0.6 if remote else 0.25,
         diff=chosen.diff is not False,
+        erases=_erases(environ),
         screen_reader=chosen.screen_reader is True,
     )
 
@@ -104,6 +106,17 @@ def _multiplexer(environ: Mapping[str, str]) -> str | None:
     if environ.get("STY"):
         return "screen"
     return None
+
+
+def _erases(environ: Mapping[str, str]) -> bool:
+    """Whether a terminal has ECH and erases to the background that is set (terminfo: `ech`, `bce`), as nearly all do.
+
+    GNU screen erases to the default background; tmux calls itself `screen` in places, and can.
+    """
+    term = environ.get("TERM", "")
+    if environ.get("STY") or (term.startswith("screen") and not environ.get("TMUX")):
+        return False
+    return term not in ("dumb", "ansi", "cons25", "sun") and not term.startswith("vt1")
 
 
 def _colors(environ: Mapping[str, str]) -> int:

@@ -107,3 +107,10 @@ def test_imports_no_textual_and_textual_obeys() -> None:
     environ = {**TRUECOLOR, "STONEHAND_FPS": "12", "LC_TERMINAL": "iTerm2", "PYTHONPATH": ":".join(sys.path)}
     result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
     assert result.stdout.split() == ["12", "True", "False"], result.stderr
+
+
+def test_what_is_erased_gets_the_background_where_the_terminal_does_so() -> None:
+    for environ in ({"TERM": "xterm-256color"}, {"TERM": "screen-256color", "TMUX": "/tmp/tmux"}, {"TERM": "linux"}):
+        assert profile(environ).erases
+    for environ in ({"TERM": "screen"}, {"TERM": "xterm", "STY": "1.tty"}, {"TERM": "vt100"}, {"TERM": "dumb"}):
+        assert not profile(environ).erases

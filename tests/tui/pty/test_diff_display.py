@@ -57,7 +57,19 @@ class Terminal:
         self.stream.feed(text)
 
     def line(self, y: int) -> list[Any]:
-        return [self.screen.buffer[y][x] for x in range(self.screen.columns)]
+        """The cells of a row as they are seen: of a space without a line at it, only its background is."""
+        return [_seen(self.screen.buffer[y][x]) for x in range(self.screen.columns)]
+
+
+def _seen(cell: Any) -> Any:
+    if cell.data != " " or cell.underscore or cell.strikethrough:
+        return cell
+    plain = cell._replace(fg="default", bold=False, italics=False, blink=False, reverse=False)
+    if not cell.reverse:
+        return plain
+    if cell.fg == "default" or cell.bold:
+        return plain._replace(reverse=True, fg=cell.fg, bold=cell.bold)
+    return plain._replace(bg=cell.fg)
 
 
 def differences(one: Terminal, other: Terminal) -> list[tuple[int, Any, Any]]:
@@ -200,7 +212,28 @@ def test_only_the_changed_cells_are_sent() -> None:
     model = TerminalModel(20, 1)
     update(model, [strip(("aaaaaaaaaaaaaaaaaaaa", "red"))])
     sent = update(model, [strip(("aaaaXaaaaaaaaaaaaaYa", "red"))])
-    assert sent == "\x1b[1;5H\x1b[31mX\x1b[1;19HY\x1b[0m"
+    assert sent == "\x1b[1;5H\x1b[31mX\x1b[13CY\x1b[0m"
+
+
+def test_blanks_are_erased_where_the_terminal_can() -> None:
+    text, blue = strip(("aaaaaaaaaaaaaaaaaaaa", "red")), strip(("a", "red"), (" " * 19, "green on blue"))
+    for erases, blanks in ((True, "\x1b[19X"), (False, " " * 19)):
+        model = TerminalModel(20, 1, erases=erases)
+        update(model, [text])
+        assert update(model, [blue]) == f"\x1b[1;2H\x1b[44m{blanks}\x1b[0m"
+        assert update(model, [strip(("a", "red"), (" " * 19, "bold yellow on blue"))]) == "", "it looks the same"
+
+
+def test_spans_are_sent_by_background() -> None:
+    model = TerminalModel(20, 2)
+    row = strip(("x" * 18, "on blue"), ("y" * 2, "on red"))
+    assert update(model, [row], [row]).count("m") == 3, "a colour is set once for both rows"
+
+
+def test_attributes_begin_and_end_by_themselves() -> None:
+    model = TerminalModel(20, 1)
+    sent = update(model, [strip(("aa", "red on blue"), ("bb", "bold red on blue"), ("c" * 16, "italic red on blue"))])
+    assert sent == f"\x1b[1;1H\x1b[31;44maa\x1b[1mbb\x1b[0;3;31;44m{'c' * 16}\x1b[0m"
 
 
 def test_rows_are_sent_whole_to_those_who_hear_them() -> None:
