@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
+from itertools import pairwise
 
 import pytest
 
-from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to
+from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to, under_cursor
 from tests.tui.pty.harness import PtyApp
 
 DIALOG, SCREEN = 5_000, 17_000
@@ -52,6 +54,27 @@ def test_the_cursor_and_a_block_that_moves(place: Place, sync: bool) -> None:
         app.drain(1.0)
         assert 0 < median(app, b"J", b"K", b"J", b"K", b"J") <= 1_000
         assert 0 < median(app, b" ", b" ", b" ") <= 1_000
+
+
+def test_the_cursor_with_a_rest_after_each_key(place: Place) -> None:
+    """As somebody reads the list: the inspector follows to each block, and nobody stays there."""
+    with at_rest(place) as app:
+        sizes, shown = [], 0
+        for key in [DOWN] * 15 + [UP] * 15:
+            before = len(app.output)
+            app.write(key)
+            end = time.monotonic() + 0.4
+            while time.monotonic() < end:
+                app.read(0.02)
+            sizes.append(len(app.output) - before)
+            name = re.split(r"\s{2,}", under_cursor(app.screen()))[1][2:].strip()
+            shown += f"─ {name[:20]}" in app.screen()
+        assert sum(sizes) / len(sizes) <= 850
+        # What a script gives may come when the next key has been pressed: two steps are two steps' worth at most.
+        assert max(map(sum, pairwise(sizes))) <= 2_000
+        assert shown > 20, "the inspector has followed"
+        assert app.drain(0.5, first=3).size <= 2_500, "the rest of the text, once somebody stays"
+        app.wait_for("leave it out.")
 
 
 @pytest.mark.parametrize(("diff", "limit"), [(True, 600), (False, 2_500)])

@@ -48,6 +48,8 @@ TYPING_PAUSE = 0.15
 """Seconds after the last key until the block list follows what is typed."""
 FOLLOW_PAUSE = 0.15
 """Seconds the cursor rests on a block before the inspector shows it, so that running through the list stays cheap."""
+STAY_PAUSE = 0.6
+"""Seconds more until it shows all of the block's text: most of what a step of the cursor costs over a slow link."""
 PANES = ("agents", "blocks", "inspector")
 
 
@@ -89,6 +91,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         self._gone = False
         self._typing_timer: Timer | None = None
         self._follow_timer: Timer | None = None
+        self._stay_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -251,6 +254,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         if self._follow_timer is not None:
             self._follow_timer.stop()
             self._follow_timer = None
+        self._stay()
         session, row = self.session, self.blocks.current
         if session is None:
             return
@@ -269,6 +273,19 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             self._preview.follow(session, row.key)
         else:
             self._preview.cancel()
+
+    def _follow(self) -> None:
+        """Show the beginning of the block on which the cursor rests, and all of it if it stays there."""
+        self.show_block()
+        if not is_spoken(self) and not self.inspector.has_focus_within:
+            self.inspector.glance()
+            self._stay_timer = self.set_timer(STAY_PAUSE, self._stay)
+
+    def _stay(self) -> None:
+        if self._stay_timer is not None:
+            self._stay_timer.stop()
+            self._stay_timer = None
+        self.inspector.stay()
 
     def _text_taken_away(self, name: str) -> None:
         """The text being typed is gone: what is typed on must become neither commands nor another block's text."""
@@ -636,12 +653,15 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         if self.session is not None:
             self.collect()
             self.session.document.end_typing()
+        if self._stay_timer is not None:
+            self._stay_timer.stop()
+            self._stay_timer = None
         if self._follow_timer is not None:
             self._follow_timer.reset()
         elif self.inspector.has_focus_within or self.inspector.row is None:
             self.show_block()
         else:
-            self._follow_timer = self.set_timer(FOLLOW_PAUSE, self.show_block)
+            self._follow_timer = self.set_timer(FOLLOW_PAUSE, self._follow)
 
     @on(BlockList.Selected)
     def _selected(self) -> None:
@@ -667,7 +687,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
             self.action_blocks()
 
     def on_descendant_focus(self) -> None:
-        if self._follow_timer is not None and self.inspector.has_focus_within:
+        if self.inspector.has_focus_within and (self._follow_timer is not None or self._stay_timer is not None):
             self.show_block()  # clicked into before it had followed the cursor
         self._show_keys()
 

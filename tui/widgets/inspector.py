@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from tui.widgets.find_bar import FindBar
     from tui.widgets.fragment_list import FragmentList
     from tui.widgets.script_editor import ScriptEditor
-    from tui.widgets.stream_view import StreamView
+    from tui.widgets.stream_view import GlancedView
     from tui.widgets.text_editor import TextEditor
+
+GLANCE = 6
+"""Rows of a block's text, or of both of its texts together, that are drawn while the cursor only goes past it."""
 
 _NO_MODE = "none"
 _MODES = (_NO_MODE, "prepend", "append", "override")
@@ -44,14 +47,14 @@ class _Parts:
     note: Static
     mode: ChoiceBar
     default_label: Static
-    default: StreamView
+    default: GlancedView
     hint: Static
     text_label: Static
     find: FindBar
     text: TextEditor
     script: ScriptEditor
     preview_label: Static
-    preview: StreamView
+    preview: GlancedView
     fragments: FragmentList
 
     def widgets(self) -> list[Widget]:
@@ -68,7 +71,7 @@ def _make_parts() -> _Parts:
     from tui.widgets.find_bar import FindBar
     from tui.widgets.fragment_list import FragmentList
     from tui.widgets.script_editor import ScriptEditor
-    from tui.widgets.stream_view import StreamView
+    from tui.widgets.stream_view import GlancedView
     from tui.widgets.text_editor import TextEditor
 
     return _Parts(
@@ -76,14 +79,14 @@ def _make_parts() -> _Parts:
         note=Static(id="note", markup=False),
         mode=ChoiceBar(_mode_words(), _NO_MODE, own=False, id="mode"),
         default_label=Static(classes="label", markup=False),
-        default=StreamView(id="default", follow=False),
+        default=GlancedView(id="default", follow=False),
         hint=Static(id="hint", markup=False),
         text_label=Static(classes="label", markup=False),
         find=FindBar(id="find"),
         text=TextEditor(id="text"),
         script=ScriptEditor(id="script"),
         preview_label=Static(classes="label", markup=False),
-        preview=StreamView(id="preview", follow=False),
+        preview=GlancedView(id="preview", follow=False),
         fragments=FragmentList(id="fragments"),
     )
 
@@ -116,6 +119,10 @@ class Inspector(Vertical):
         & > TextEditor:focus { background: $boost; }
         & > #preview { height: 1fr; min-height: 2; }
         & > FragmentList { height: 1fr; min-height: 4; }
+        & > .-glance {
+            scrollbar-color: $surface;
+            scrollbar-background: $surface;
+        }
     }
     """
 
@@ -186,6 +193,21 @@ class Inspector(Vertical):
         return self._parts
 
     # -- showing
+
+    def glance(self) -> None:
+        """Draw only the beginning of the texts, until `stay`: what most people want of the blocks they go past."""
+        parts = self._parts
+        if parts is None:
+            return
+        texts = [part for part in (parts.default, parts.text, parts.script, parts.preview) if part.display]
+        for part in texts:
+            part.glance = GLANCE // len(texts)
+
+    def stay(self) -> None:
+        """Draw all of the texts."""
+        if self._parts is not None:
+            for part in (self._parts.default, self._parts.text, self._parts.script, self._parts.preview):
+                part.glance = None
 
     def show(self, row: Row | None, text: str, leftover: Leftover | None = None) -> None:
         """Show a row and its editable text, or what is said of something left over, to be read only.

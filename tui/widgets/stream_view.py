@@ -9,6 +9,7 @@ from textual import events
 from textual.geometry import Size
 from textual.strip import Strip
 
+from tui.widgets.glance import Glanced
 from tui.widgets.reading_view import ReadingView
 from tui.widgets.text_view import draw_row, wrap_rows
 
@@ -155,6 +156,10 @@ class StreamView(ReadingView):
         end = self._starts[row + 1] if row + 1 < len(self._starts) else len(self._text)
         drawn = draw_row(self._text[self._starts[row] : end])
         return Strip([Segment(drawn, style)]).adjust_cell_length(self.size.width, style)
+
+
+class GlancedView(Glanced, StreamView):
+    """A text of which only the beginning may be drawn."""
 
 
 def _ahead(height: int) -> int:

@@ -22,6 +22,7 @@ from tui.graphemes import boundary
 from tui.language import t
 from tui.widgets.completing import CompletingTextArea
 from tui.widgets.exact_document import ExactDocument
+from tui.widgets.glance import Glanced
 from tui.widgets.wrapping import DrawnWrap
 
 MAX_BYTES = 256 * 1024
@@ -46,7 +47,7 @@ class _Grown:
     pasted: str
 
 
-class TextEditor(CompletingTextArea):
+class TextEditor(Glanced, CompletingTextArea):
     """A plain text editor for one block.
 
     `load` shows a text, `text_if_edited` hands back what to save. `escape` leaves and discards nothing.

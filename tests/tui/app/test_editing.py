@@ -12,6 +12,7 @@ from tests.tui.conftest import SCRIPT, Open
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
 from tui.screens.properties import PropertiesDialog
+from tui.widgets.inspector import GLANCE
 
 DEFAULT_ORDER = [
     "instructions", "tools", "system-fragments", "cb-stylea",
@@ -596,3 +597,20 @@ async def test_a_paste_into_a_field_keeps_every_line(editor: Open) -> None:
         await ed.press("a")
         ed.app.post_message(events.Paste("Tide\r\n  tables\nof 1911\n"))
         await ed.until(lambda: ed.field("#name") == "Tide tables of 1911")
+
+
+async def test_the_beginning_of_a_text_is_shown_first(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.screens.desk.STAY_PAUSE", 60)
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        parts = ed.inspector.parts
+        await ed.until(lambda: parts.text.glance is not None)
+        assert "".join(parts.text.render_line(GLANCE).text.split()) == "", "the rest is not drawn yet"
+        await ed.press("e")
+        assert parts.text.glance is None, "who goes there sees all of it"
+        await ed.press("escape", "k")
+        await ed.until(lambda: parts.default.glance is not None)
+        parts.default.go_to_row(0)
+        assert parts.default.glance is not None
+        ed.desk._stay()
+        assert parts.default.glance is None
