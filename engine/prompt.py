@@ -162,6 +162,8 @@ class Prompt:
     """Ids of the fragments the agent has in full, as a generation records them (spec, section 3.6)."""
     hooks: HookChain = field(default=NO_HOOKS, repr=False, compare=False)
     """Those it was made with, which also see what comes of it."""
+    disabled_tools: tuple[str, ...] = ()
+    """The tools that the config takes away, those that only some runs have among them."""
 
     @property
     def hook_context(self) -> HookContext:
@@ -350,6 +352,7 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
         warnings=(*map(str, problems), *_warnings(base, config, scripts, blocks)),
         context_ids=context_ids(base.state),
         hooks=base.hooks,
+        disabled_tools=disabled,
     )
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from engine.comparison import Comparison
     from engine.doctor import Finding, Repaired
     from engine.exchange import Exchange
+    from engine.generation import Generation
     from engine.models.choice import ModelChange
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
@@ -365,7 +366,7 @@ class Workspace:
         definition = agent(agent_name)
 
         def build(author_input: str, config: BlockConfig) -> Base:
-            sources = self._sources(story_id, branch_id, definition, target, author_input)
+            sources = self.sources_of(story_id, branch_id, definition.name, target, author_input)
             return self.base(story_id, agent_name, branch_id, author_input, config, model=model, sources=sources)
 
         document = self.document(story_id, agent_name, branch_id)
@@ -379,6 +380,18 @@ class Workspace:
             lambda: self.hooks.current,
             target=target,
         )
+
+    def sources_of(self, story_id: str, branch: str, agent_name: str, target: str | None, author_input: str) -> Sources:
+        """What a run of an agent is told when a fragment is chosen for it. Raises `WrongInput` and `NotFound`."""
+        definition = agent(agent_name)
+        if target is None:
+            return NO_SOURCES
+        if definition.subject is None:
+            raise WrongInput(f"a prompt of {definition.name} is about no fragment", repair="choose none")
+        fragment = self.story(story_id).snapshot(branch).get(target)
+        if fragment is None:
+            raise NotFound(f"there is no fragment {target} on branch {branch}", repair="choose another one")
+        return definition.subject.sources(fragment, author_input)
 
     def targets(self, story_id: str, agent_name: str, branch: str | None = None) -> Sequence[Fragment]:
         """The fragments that a prompt of this agent can be about, in file order; none when it is about none."""
@@ -709,6 +722,15 @@ class Workspace:
     # -- models
 
     @property
+    def has_instructions(self) -> bool:
+        """Whether any model has instructions of its own, so that a prompt depends on the model."""
+        return self._instructions.are_there()
+
+    def instruction(self, key: str, model: str | None = None) -> str:
+        """The fixed text of a key, as a model is told it. Raises `KeyError`."""
+        return self._instructions.for_model(model)(key)
+
+    @property
     def provider_files(self) -> ProviderFiles:
         """The files that providers are defined in: to add one to the user's own, or take one out."""
         from engine.models.provider_files import ProviderFiles
@@ -735,10 +757,16 @@ class Workspace:
         return None if decision.file is None else line_of_field(decision.file, decision.field)
 
     def budget(
-        self, story_id: str, role: str, *, model: str | None = None, max_output_tokens: int | None = None
+        self,
+        story_id: str,
+        role: str,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        max_output_tokens: int | None = None,
     ) -> Budget:
-        """What a prompt of an agent may cost: of `model`, left out the one it resolves to, with room for an answer of
-        `max_output_tokens`, left out what the story allows one. Waits; raises `NotFound`.
+        """What a prompt of an agent may cost: of `model` of a provider's, left out what it resolves to, with room for
+        an answer of `max_output_tokens`, left out what the story allows one. Waits; raises `NotFound`.
 
         The rehearsal stands in for the model that is in force: what that one could not take is told of before.
         """
@@ -747,7 +775,10 @@ class Workspace:
 
         resolution = self.resolve(story_id, role)
         limit = self.story(story_id).meta().settings.max_output_tokens
-        window = window_of(resolution.provider, model or resolution.model)
+        chosen = resolution.provider
+        if provider is not None and provider != REHEARSAL:
+            chosen, model = self.model_providers().find(provider), self.model_with(story_id, role, provider, model)
+        window = window_of(chosen, model or resolution.model)
         return budget_of(window, limit, asked=max_output_tokens)
 
     def set_model(
@@ -782,9 +813,19 @@ class Workspace:
 
     # -- generating
 
+    @cached_property
+    def generation(self) -> Generation:
+        """Runs of agents: prepared, carried out, recorded."""
+        from engine.generation import Generation  # not needed to open the editor
+
+        return Generation(self, self._runtime.submit)
+
     def providers(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
-        """Names that `wire` takes: the rehearsal, and a replay of each generation log, newest first."""
-        return (REHEARSAL, *(replay.provider for replay in self.replays(story_id, branch)))
+        """Names that `wire` takes: the rehearsal, the providers that can be called, and a replay of each generation
+        log, newest first.
+        """
+        called = (found.id for found in self.model_providers().all if found.enabled and found.id != REHEARSAL)
+        return (REHEARSAL, *called, *(replay.provider for replay in self.replays(story_id, branch)))
 
     def replays(self, story_id: str, branch: str | None = None) -> tuple[Replay, ...]:
         """The generation logs of a branch that can be replayed, newest first."""
@@ -833,17 +874,20 @@ class Workspace:
         model: str | None = None,
         max_output_tokens: int | None = None,
     ) -> RequestBody | None:
-        """What is sent for a prompt, byte for byte; `provider` and `model` as for `wire`. None where nothing is: the
-        rehearsal and replays send nothing. Raises as `wire` does.
+        """What is sent first for a prompt, byte for byte, with its tools; `provider` and `model` as for `wire`. None
+        where nothing is: the rehearsal and replays send nothing. Raises as `wire` does.
         """
         from engine.models.wire.http_wire import request_hash
 
+        generation = self.generation
         if provider is not None and (provider == REHEARSAL or provider.startswith("replay:")):
             return None
         if provider is None and not self.resolve(prompt.story, prompt.agent).configured:
             return None
         wire = self._http_wire(prompt.story, prompt.agent, provider, model)
-        prepared = wire.prepared(request_of(prompt, wire.model, max_output_tokens))
+        tools = tuple(tool.declared for tool in generation.tools_of(prompt))
+        history = generation.opening(prompt)
+        prepared = wire.prepared(request_of(prompt, wire.model, max_output_tokens, tools, history))
         warnings = tuple(warning.message for warning in prepared.warnings)
         return RequestBody(wire.address, prepared.body, request_hash(prepared.body), warnings)
 
@@ -865,32 +909,28 @@ class Workspace:
 
         return self._runtime.submit(detect())
 
-    def check_generates(self, agent_name: str) -> None:
-        """Raises `StonehandError` for an agent that can be previewed and not run: all but the writer."""
-        if agent(agent_name).name != WRITER:
-            raise StonehandError(f"{agent_name} can't be run yet, only previewed", repair=f"generate with {WRITER}")
-
     def generate(self, run: Run) -> concurrent.futures.Future[RunView]:
         """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`.
 
-        Its text is also written to the state folder as it arrives, until `keep` or `discard` says what becomes of it.
-        Raises `StonehandError` for an agent that can't be run.
+        The text of a passage is also written to the state folder as it arrives, until `keep` or `discard` says what
+        becomes of it.
         """
-        self.check_generates(run.prompt.agent)
-        stream = self._runtime.submit(run.stream())
-        if self._journalled:
+        stream = self.generation.start(run)
+        if self._journalled and run.is_passage():
             self._runtime.submit(self._record(run, stream))
         return stream
 
     def keep(self, run: Run) -> Saved:
         """Save a finished run's passage to the story and branch it was made for; once, however often it is asked.
 
-        Raises `StonehandError`.
+        It is analyzed by itself two seconds later, where nothing says otherwise. Raises `StonehandError`.
         """
         with self._keeping:
             if run not in self._kept:
-                self._kept[run] = save_passage(self.story(run.prompt.story), run.prompt, run.view(), run.thoughts)
+                saved = self._kept[run] = save_passage(self.story(run.prompt.story), run)
                 self._unkept.forget(run)
+                with suppress(StonehandError, RuntimeError):  # the passage is kept, whatever comes of this
+                    self.generation.analyze_after_save(run.prompt.story, run.prompt.branch, saved.fragment.id)
             return self._kept[run]
 
     def discard(self, run: Run) -> None:
@@ -1036,6 +1076,8 @@ class Workspace:
         with self._lock:
             self._closed = True
             scripts = self._scripts
+        if "generation" in self.__dict__:
+            self.generation.close()
         if scripts is not None:
             scripts.close()
         self._runtime.close()
@@ -1104,18 +1146,6 @@ class Workspace:
         file = _config_file(folder.writable_root(session.branch), session.agent)
         session.document.write(pending, file)
         return file
-
-    def _sources(
-        self, story_id: str, branch: str, definition: AgentDefinition, target: str | None, author_input: str
-    ) -> Sources:
-        if target is None:
-            return NO_SOURCES
-        if definition.subject is None:
-            raise WrongInput(f"a prompt of {definition.name} is about no fragment", repair="choose none")
-        fragment = self.story(story_id).snapshot(branch).get(target)
-        if fragment is None:
-            raise NotFound(f"there is no fragment {target} on branch {branch}", repair="choose another one")
-        return definition.subject.sources(fragment, author_input)
 
     def _known_base(self, key: tuple[object, ...], made_of: tuple[object, ...]) -> Base | None:
         with self._lock:

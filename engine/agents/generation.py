@@ -10,11 +10,12 @@ from typing import Final
 
 from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, WRITER, AgentDefinition, AgentInput
-from engine.agents.sources import CLARIFYING_ROUNDS, Planning
+from engine.agents.sources import CLARIFYING_ROUNDS, Planning, Sources
 from engine.blocks import BlockConfig, BlockSlot, ContextBlock, apply_config, compile_blocks
 from engine.blocks.block import CUSTOM
-from engine.context import ContextState
+from engine.context import ContextOptions, ContextState
 from engine.provenance import join, sourced
+from engine.story import StorySnapshot
 from engine.text import is_blank, join_parts
 
 ORDER: Final = 10
@@ -232,6 +233,14 @@ def brief_slots() -> tuple[BlockSlot, ...]:
     )
 
 
+def before_replaced(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:
+    """Another version of a passage is written from what stands before it (spec, section 10.1)."""
+    if sources.replaced is None:
+        return ContextOptions()
+    passage = sources.replaced.id
+    return ContextOptions(exclude_fragment=passage, prose_before=passage, summary_before=passage)
+
+
 AGENTS: Final = (
     AgentDefinition(
         WRITER,
@@ -241,6 +250,7 @@ AGENTS: Final = (
         READING_TOOLS,
         writer_blocks,
         writer_slots,
+        context=before_replaced,
     ),
     AgentDefinition(
         "generation.prewriter",
@@ -251,5 +261,6 @@ AGENTS: Final = (
         prewriter_blocks,
         prewriter_slots,
         reads_writer=True,
+        context=before_replaced,
     ),
 )

@@ -70,7 +70,8 @@ class Sources:
 
     `brief` is the prewriter's text for the writer; `planning` what the prewriter plans; `new_prose` the passage to be
     analysed and `signals` why fragments matter to it; `target` the fragment to refine or the character to optimize,
-    with the author's `instructions`; `selection` the span to transform; `character` who is talked to, by `persona`.
+    with the author's `instructions`; `selection` the span to transform; `character` who is talked to, by `persona`;
+    `replaced` the passage that another version is written of, which is not part of the context then.
     """
 
     brief: str | None = None
@@ -82,6 +83,7 @@ class Sources:
     selection: Selection | None = None
     character: Fragment | None = None
     persona: Persona = Persona()
+    replaced: Fragment | None = None
 
 
 NO_SOURCES = Sources()

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine import disk
 from engine.agents import WRITER
 from engine.blocks.compile import Message
 from engine.errors import InvalidFile, NotFound, StonehandError
-from engine.prompt import Prompt
-from engine.runs.run import RunView
+from engine.models.wire.base import Usage
 
-# The reference writes its SDK's words for why a generation ended.
-_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "refusal": "content-filter",
-    "error": "error",
-}
+if TYPE_CHECKING:
+    from engine.runs.run import Run
+    from engine.runs.turn import Turn
+    from engine.runs.view import CallView
 
 OWN_KEY: Final = "stonehand"
 """The key of a log under which stands what the reference's logs do not say: the agent, and the blocks by message."""
@@ -38,27 +33,97 @@ class LoggedBlock:
     marked: str
 
 
-def generation_log(prompt: Prompt, view: RunView, created_at: str, thoughts: str = "") -> dict[str, Any]:
-    """The log of a finished run, without `id` and `fragmentId`, which saving gives it."""
+def generation_log(run: Run, created_at: str) -> dict[str, Any]:
+    """The log of a finished run of any agent, without `id` and `fragmentId`, which writing and saving give it.
+
+    What the reference's logs have no field for stands under `OWN_KEY`, and never a key or an address.
+    """
+    from engine.runs.events import ErrorEvent
+    from engine.runs.progress import usage_document
+
+    view, turn, planner = run.view(), run.turn, run.planner
+    prompt = run.prompt
+    wrote = turn.sent or planner is None
+    usage, estimated = turn.tokens(over=True) if wrote else (Usage(0, 0), False)
+    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+    messages += [{"role": message.role, "content": message.content} for message in turn.setup.history]
     log: dict[str, Any] = {
         "createdAt": created_at,
-        "input": prompt.input,
-        "messages": [{"role": message.role, "content": message.content} for message in prompt.messages],
-        "toolCalls": [],
+        "input": run.input,
+        "messages": messages if wrote else [],
+        "toolCalls": _calls(turn.calls),
         "generatedText": view.text,
         "model": view.model,
         "durationMs": round(view.seconds * 1000),
-        "stepCount": 1,
-        "finishReason": _FINISH.get(view.finish, "other"),
-        "stepsExceeded": False,
-        "totalUsage": {"inputTokens": view.input_tokens, "outputTokens": view.output_tokens},
-        OWN_KEY: {"agent": prompt.agent, "blocks": [_spans(message) for message in prompt.messages]},
+        "stepCount": run.steps,
+        "finishReason": run.finish_reason,
+        "stepsExceeded": turn.exceeded,
+        "totalUsage": {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens},
     }
-    if thoughts:
+    own: dict[str, Any] = {
+        "agent": prompt.agent,
+        "blocks": [*(_spans(message) for message in prompt.messages), *([] for _ in turn.setup.history)]
+        if wrote
+        else [],
+        "mode": run.mode,
+        **_own(turn),
+        "usage": usage_document(usage),
+        "estimated": estimated,
+    }
+    if thoughts := run.thoughts:
         log["reasoning"] = thoughts
     if view.phase == "stopped":
         log["stopped"] = True
+    if planner is not None:
+        log |= _planning(planner, run)
+        own["prewriter"] = _own(planner)
+    if view.warnings:
+        own["warnings"] = list(view.warnings)
+    if view.error is not None:
+        own["error"] = {key: value for key, value in ErrorEvent(view.error).as_json().items() if key != "type"}
+    if run.analysis_id:
+        own["analysisId"] = run.analysis_id
+    log[OWN_KEY] = own
     return log
+
+
+def _own(turn: Turn) -> dict[str, Any]:
+    """What is told of a turn beyond the reference's fields."""
+    setup = turn.setup
+    fields: dict[str, Any] = {
+        "provider": setup.wire.name,
+        "configHash": setup.config_hash,
+        "requestHashes": list(turn.hashes),
+        "requestIds": list(turn.request_ids),
+        "retries": [{"reason": retry.reason, "seconds": round(retry.seconds, 3)} for retry in turn.retries],
+        "tools": [tool.name for tool in setup.tools],
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _planning(planner: Turn, run: Run) -> dict[str, Any]:
+    """The prewriter's part of a log."""
+    usage, _ = planner.tokens(over=True)
+    view = run.view()
+    fields: dict[str, Any] = {
+        "prewriterBrief": view.brief,
+        "prewriterReasoning": view.brief_thoughts,
+        "prewriterMessages": [
+            {"role": message.role, "content": message.content} for message in planner.setup.prompt.messages
+        ],
+        "prewriterDurationMs": round(run.planning_seconds * 1000),
+        "prewriterModel": planner.model,
+        "prewriterUsage": {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens},
+        "prewriterToolCalls": _calls(planner.calls),
+    }
+    collected = planner.collected
+    if collected is not None and collected.directions:
+        fields["prewriterDirections"] = [direction.document() for direction in collected.directions]
+    return {key: value for key, value in fields.items() if value not in ("", [], None)}
+
+
+def _calls(calls: Iterable[CallView]) -> list[dict[str, Any]]:
+    return [{"toolName": call.name, "args": call.arguments, "result": call.result} for call in calls]
 
 
 def _spans(message: Message) -> list[dict[str, Any]]:
@@ -98,12 +163,18 @@ def logged_blocks(log: Mapping[str, Any]) -> tuple[LoggedBlock, ...] | None:
     return tuple(found)
 
 
+def agent_of(log: Mapping[str, Any]) -> str:
+    """The agent a log is of; the reference logs the writer's runs and names none."""
+    own = log.get(OWN_KEY)
+    name = own.get("agent") if isinstance(own, Mapping) else None
+    return name if isinstance(name, str) else WRITER
+
+
 def last_log(content_root: Path, agent: str) -> Mapping[str, Any] | None:
     """The newest log of what an agent of this branch was sent; one that names no agent is the writer's."""
     for listed in list_logs(content_root):
         log = read_log(content_root, listed["id"])
-        own = log.get(OWN_KEY)
-        if (own.get("agent", WRITER) if isinstance(own, Mapping) else WRITER) == agent:
+        if agent_of(log) == agent and log.get("messages"):
             return log
     return None
 

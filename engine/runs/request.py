@@ -7,15 +7,22 @@ from typing import Final
 
 from engine.blocks.compile import Message
 from engine.models.wire.base import ChatMessage, Request
+from engine.models.wire.parts import Tool
 from engine.prompt import Prompt
 
 VOLATILE: Final = ("author-input", "writing-brief", "planning-request")
 """Blocks that are another in every request; the first of these that a prompt has counts (spec context-blocks, 6)."""
 
 
-def request_of(prompt: Prompt, model: str = "", max_output_tokens: int | None = None) -> Request:
-    """The request for a prompt; what is left out is the wire's choice."""
-    return Request(chat_messages(prompt.messages), model, max_output_tokens)
+def request_of(
+    prompt: Prompt,
+    model: str = "",
+    max_output_tokens: int | None = None,
+    tools: tuple[Tool, ...] = (),
+    history: tuple[ChatMessage, ...] = (),
+) -> Request:
+    """The request for a prompt, with the `history` behind it; what is left out is the wire's choice."""
+    return Request((*chat_messages(prompt.messages), *history), model, max_output_tokens, tools=tools)
 
 
 def chat_messages(messages: Iterable[Message]) -> tuple[ChatMessage, ...]:

@@ -48,6 +48,31 @@ class ProseChain:
         entries = [*(given if isinstance(given, list) else ()), written]
         return ProseChain((*self.entries, entry), {**self.raw, "entries": entries})
 
+    def with_variant(self, of: str, fragment_id: str) -> ProseChain:
+        """A chain with one more variant in the section that has `of`, which is the shown one; without such a section,
+        a chain with a new one at the end.
+        """
+        index = self.find_section(of)
+        given = self.raw.get("entries")
+        if index < 0 or not isinstance(given, list):
+            return self.append(ChainEntry((fragment_id,), fragment_id))
+        variants = (*self.entries[index].prose_fragments, fragment_id)
+        written = list(given)
+        at = next(i for i, item in enumerate(given) if _holds(item, of))
+        ids = given[at].get("proseFragments")
+        listed = [*(ids if isinstance(ids, list) else (given[at]["active"],)), fragment_id]
+        written[at] = {**given[at], "proseFragments": listed, "active": fragment_id}
+        entries = (*self.entries[:index], ChainEntry(variants, fragment_id), *self.entries[index + 1 :])
+        return ProseChain(entries, {**self.raw, "entries": written})
+
+
+def _holds(item: object, fragment_id: str) -> bool:
+    """Whether an entry of a document is a section with this fragment among its variants."""
+    if not isinstance(item, Mapping) or not isinstance(item.get("active"), str) or not item["active"]:
+        return False
+    ids = item.get("proseFragments")
+    return fragment_id == item["active"] or (isinstance(ids, list) and fragment_id in ids)
+
 
 NO_CHAIN = ProseChain((), {})
 

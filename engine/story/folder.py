@@ -217,9 +217,36 @@ class StoryFolder:
         finally:
             self.invalidate()
 
-    def write_log(self, branch_id: str, log: Mapping[str, Any]) -> str:
-        """Save a generation log under a new id, which is returned. Raises `StonehandError`."""
-        return saving.write_log(self.writable_root(branch_id), log)
+    def write_log(self, branch_id: str, log: Mapping[str, Any], *, adopt: bool = True) -> str:
+        """Save a generation log under a new id, which is returned. Raises `StonehandError`.
+
+        Without `adopt` a story of the old layout stays one: a record alone is no reason to give it branches.
+        """
+        if adopt:
+            return saving.write_log(self.writable_root(branch_id), log)
+        self.branch_to_write(branch_id)
+        return saving.write_log(self.content_root(branch_id), log)
+
+    def update_log(self, branch_id: str, log_id: str, fields: Mapping[str, Any]) -> bool:
+        """Set fields of a generation log; whether it is there. Raises as `saving.edit_document` does."""
+        file = child(self.content_root(branch_id), "generation-logs", f"{log_id}.json")
+        if not file.is_file():
+            return False
+        saving.edit_document(file, lambda document: {**document, **fields})
+        return True
+
+    def add_variant(
+        self, branch_id: str, replaced_id: str, name: str, description: str, content: str, meta: Mapping[str, Any]
+    ) -> Fragment:
+        """Save another version of a passage, which is shown from then on; see `saving.add_variant`."""
+        root = self.writable_root(branch_id)
+        self.invalidate()
+        snapshot = self.snapshot(branch_id)
+        unchained = sorted(snapshot.of_type("prose"), key=lambda prose: prose.sort_key)
+        try:
+            return saving.add_variant(root, unchained, replaced_id, name, description, content, meta)
+        finally:
+            self.invalidate()
 
     def edit_meta(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
         """Change `meta.json`, which all branches share; see `saving.edit_meta`."""

@@ -15,10 +15,15 @@ from engine.disk import child, dump_json, lock, parse_json, read_bytes, remove_f
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.story.branches import now_iso
 from engine.story.chain import ChainEntry, ProseChain, parse_chain
-from engine.story.fragment import Fragment, fragment_of, new_document
+from engine.story.fragment import NO_META, Fragment, fragment_of, new_document
 from engine.story.ids import new_fragment_id, new_log_id
 
 _ATTEMPTS: Final = 5
+
+CARRIED: Final = ("tags", "refs", "sticky", "placement", "order")
+"""What another version of a passage has of the one before."""
+OF_THE_TEXT: Final = ("annotations", "_librarian", "writerContextIds", "generatedFrom")
+"""What is in a passage's meta because of its text: stale on another version, so not carried over (spec, bug 29)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,50 @@ def append_prose(
         parse_chain(chain_file, read_bytes(chain_file))
         file, data, fragment = _write_fragment(root / "fragments", name, description, content, meta)
         try:
-            _append_to_chain(chain_file, unchained, fragment.id)
+            _change_chain(chain_file, unchained, lambda chain: chain.append(ChainEntry((fragment.id,), fragment.id)))
+        except BaseException:
+            with suppress(StonehandError):
+                remove_file(file, expected=data)
+            raise
+    return fragment
+
+
+def add_variant(
+    root: Path,
+    unchained: Sequence[Fragment],
+    replaced_id: str,
+    name: str,
+    description: str,
+    content: str,
+    meta: Mapping[str, Any],
+) -> Fragment:
+    """Write another version of a passage and make it the shown variant of its section (spec, section 10.6).
+
+    It is given what the passage has around its text, as it lies on disk now: tags, references, pin, place and meta,
+    with `meta` over it. A passage that is in no section, or is gone, leads to a new section at the end. Both files or
+    neither, and raises, as `append_prose`.
+    """
+    chain_file = root / "prose-chain.json"
+    with lock(chain_file):
+        parse_chain(chain_file, read_bytes(chain_file))
+        old_file = child(root / "fragments", f"{replaced_id}.json")
+        found = read_bytes(old_file)
+        old = parse_json(found, old_file) if found is not None else None
+        old = old if isinstance(old, dict) else {}
+        old_meta = old.get("meta")
+        old_meta = old_meta if isinstance(old_meta, dict) else {}
+        before = {key: value for key, value in old_meta.items() if key not in OF_THE_TEXT}
+        first = old_meta.get("variationOf")
+        links = {
+            "previousFragmentId": replaced_id,
+            "variationOf": first if isinstance(first, str) and first else replaced_id,
+        }
+        kept = {key: old[key] for key in CARRIED if key in old}
+        file, data, fragment = _write_fragment(
+            root / "fragments", name, description, content, {**before, **links, **meta}, kept
+        )
+        try:
+            _change_chain(chain_file, unchained, lambda chain: chain.with_variant(replaced_id, fragment.id))
         except BaseException:
             with suppress(StonehandError):
                 remove_file(file, expected=data)
@@ -144,12 +192,17 @@ def _kind(file: Path) -> str:
 
 
 def _write_fragment(
-    fragments: Path, name: str, description: str, content: str, meta: Mapping[str, Any]
+    fragments: Path,
+    name: str,
+    description: str,
+    content: str,
+    meta: Mapping[str, Any],
+    carried: Mapping[str, Any] = NO_META,
 ) -> tuple[Path, bytes, Fragment]:
     taken = {file.stem for file in fragments.glob("pr-*.json")}
     for _ in range(_ATTEMPTS):
         fragment_id = new_fragment_id("prose", taken)
-        document = new_document(fragment_id, "prose", name, description, content, now_iso(), meta=meta)
+        document = new_document(fragment_id, "prose", name, description, content, now_iso(), meta=meta) | dict(carried)
         file = fragments / f"{fragment_id}.json"
         data = dump_json(document)
         try:
@@ -165,13 +218,13 @@ def _names_taken(folder: Path) -> StonehandError:
     return StonehandError("can't be written: its names are taken as fast as they are chosen", file=folder)
 
 
-def _append_to_chain(chain_file: Path, unchained: Sequence[Fragment], fragment_id: str) -> None:
+def _change_chain(chain_file: Path, unchained: Sequence[Fragment], change: Callable[[ProseChain], ProseChain]) -> None:
     for attempt in range(1, _ATTEMPTS + 1):
         found = read_bytes(chain_file)
         chain, _ = parse_chain(chain_file, found)
         if not chain.entries:
             chain = _chain_of(chain, unchained)
-        chain = chain.append(ChainEntry((fragment_id,), fragment_id))
+        chain = change(chain)
         try:
             write_atomic(chain_file, dump_json(chain.raw), expected=found)
         except Conflict:

@@ -34,7 +34,7 @@ def test_the_text_is_streamed_and_the_same_prompt_gives_the_same(run: Run, data:
 def test_one_document_at_the_end(run: Run, story: Path) -> None:
     text = run(*GO, "Go on.").text
     document = run(*GO, "-", "--json", stdin=b"Go on.").document
-    keys = ["text", "provider", "model", "finish", "inputTokens", "outputTokens", "seconds", "saved"]
+    keys = ["text", "provider", "model", "finish", "inputTokens", "outputTokens", "seconds", "steps", "saved"]
     assert list(document) == keys
     assert text in (document["text"], document["text"] + "\n")
     assert (document["provider"], document["saved"]) == ("rehearsal", None)
@@ -149,12 +149,23 @@ def test_what_hooks_did_is_told_of(run: Run, story: Path, monkeypatch: pytest.Mo
     assert document["text"] == "Two words."
 
 
-def test_without_a_prewriters_brief_the_whole_context_is_sent_and_that_is_said(run: Run, data: Path) -> None:
+def test_the_prewriter_plans_before_the_writer_writes(run: Run, data: Path) -> None:
     make_story(data, settings={"generationMode": "prewriter"})
     done = run(*GO, "Let it rain.", "--save", "--json")
-    assert done.code == 0 and "the prewriter does not run here yet" in done.err
+    assert done.code == 0 and done.err.startswith("stonehand: saved as")
     log = next(file for file in files_of(data) if "generation-logs" in str(file))
-    sent = "".join(message["content"] for message in json.loads((data / log).read_text("utf-8"))["messages"])
-    assert "Let it rain." in sent and "Writing Brief" not in sent
-    # What the editor shows is the set that a brief is put into.
-    assert "## Writing Brief" in run("compile", "the-quay", "--input", "Let it rain.").text
+    document = json.loads((data / log).read_text("utf-8"))
+    planned = "".join(message["content"] for message in document["prewriterMessages"])
+    sent = "".join(message["content"] for message in document["messages"])
+    assert "Let it rain." in planned and "## Writing Brief" in sent and "Let it rain." not in sent
+    assert done.document["brief"] == document["prewriterBrief"] and document["prewriterBrief"] in sent
+
+
+def test_events_are_streamed_a_line_each(run: Run, data: Path) -> None:
+    make_story(data, settings={"generationMode": "prewriter"})
+    done = run(*GO, "Let it rain.", "--events")
+    events = [json.loads(line) for line in done.text.splitlines()]
+    kinds = [event["type"] for event in events if event["type"] != "progress"]
+    assert kinds[0] == "phase" and kinds[-1] == "finish" and {"prewriter-text", "text"} <= set(kinds)
+    assert [event["phase"] for event in events if event["type"] == "phase"] == ["prewriting", "writing"]
+    assert events[-1] == {"type": "finish", "finishReason": "stop", "stepCount": 2}

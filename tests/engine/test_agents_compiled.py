@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from engine.agents import Sources, agents
-from engine.errors import StonehandError
-from engine.runs import Run
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.story_builder import tree
@@ -128,13 +126,6 @@ def test_an_invalid_config_of_the_writer_is_told(story: Path, workspace: Workspa
 
 
 # -- running
-
-
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_only_the_writer_runs(workspace: Workspace, name: str) -> None:
-    prompt = workspace.prompt(STORY, name)
-    with pytest.raises(StonehandError, match=f"{name} can't be run yet, only previewed — generate with {WRITER}"):
-        workspace.generate(Run(prompt, workspace.wire(prompt)))
 
 
 def test_bases_for_different_runs_are_kept_apart(workspace: Workspace) -> None:

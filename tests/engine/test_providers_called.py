@@ -47,7 +47,9 @@ def test_a_passage_from_a_provider(workspace: Workspace, data: Path, story: Path
     prompt = workspace.prompt(STORY, author_input="Go on.")
     shown = workspace.request_body(prompt)
     assert shown is not None
-    run = Run(prompt, workspace.wire(prompt, None))
+    session = workspace.session(STORY, WRITER)
+    session.author_input = "Go on."
+    run = workspace.generation.prepare(session)
     view = workspace.generate(run).result(20)
     assert (view.phase, view.text, view.model, view.finish) == ("done", "The tide turned.", "m-1", "end_turn")
     assert (view.input_tokens, view.output_tokens) == (9, 3)

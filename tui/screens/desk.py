@@ -526,12 +526,7 @@ class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, St
         from tui.screens.passage import PassageScreen
 
         if self.session is not None:
-            try:
-                self.workspace.check_generates(self.session.agent)
-            except StonehandError as error:
-                self.say(str(error), warning=True)
-                return
-        self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
+            self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
 
     async def _go(self, screen: Callable[[Session], Screen[None]]) -> None:
         session = self.session

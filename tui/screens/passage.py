@@ -106,11 +106,11 @@ class PassageScreen(WorkingScreen[None]):
     async def _begin(self) -> None:
         session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
-        config = session.document.config
+        config, provider = session.document.config, self._provider
         try:
             session.install(await self.wait(lambda: session.load(config)))
-            prompt = await self.wait(workspace.request(session))
-            wire = await self.wait(lambda: workspace.wire(prompt, self._provider))
+            run = await self.wait(lambda: workspace.generation.prepare(session, provider=provider))
+            prompt = run.prompt
             if not await self._may_send(prompt):
                 return
         except StonehandError as error:
@@ -120,7 +120,7 @@ class PassageScreen(WorkingScreen[None]):
             workspace.discard(self._run)
         if prompt.warnings:
             self.say(prompt.warnings[0], warning=True)
-        run = self._run = Run(prompt, wire)
+        self._run = run
         self._kept, self._shown = False, 0
         view = self.query_one("#passage", StreamView)
         view.clear()
@@ -134,10 +134,11 @@ class PassageScreen(WorkingScreen[None]):
         from tui.screens.budget import ask_over_budget
 
         session, workspace = self._session, self.workspace
-        if self._provider != REHEARSAL:
-            return True  # a replay sends nothing
-        budget = await self.wait(lambda: workspace.budget(session.story, session.agent))
-        used = await self.wait(lambda: prompt.tokens.total)
+        provider = self._provider
+        if provider.startswith("replay:"):
+            return True  # which sends nothing
+        budget = await self.wait(lambda: workspace.budget(session.story, session.agent, provider=provider))
+        used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
         fits = budget.fit(used)
         if fits == "maybe":
             self.say(t("budget.may-not-fit", model=budget.window.model), warning=True)

@@ -74,6 +74,11 @@ class Answer:
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
+    def broken_calls(self) -> tuple[str, ...]:
+        """The names of the tools whose calls broke off."""
+        return tuple(part.name for part in self._parts if isinstance(part, _Call) and not part.complete)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Everything so far in its order; calls that broke off are left out, as nothing can be answered to them."""
         found: list[Part] = []

@@ -1,0 +1,474 @@
+"""Every agent at work: tools, the prewriter, decisions of the author, records."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.agents import agents
+from engine.errors import NotFound, StonehandError, WrongInput
+from engine.generation import AnalysisNotice, planning_steps
+from engine.models.wire.base import Failure, Start, Stop, Text, Usage
+from engine.models.wire.events import Retry, ToolArgs, ToolStart
+from engine.runs import Run, list_logs, read_log
+from engine.workspace import Workspace
+from tests.engine.conftest import STORY, WRITER
+from tests.engine.runs.scripted import Scripted, Step, calls, says
+from tests.stories import fragment
+
+DIRECTION = {"title": "Leave", "description": "They go.", "instruction": "Let them go."}
+PACED = [{**DIRECTION, "pacing": pacing} for pacing in ("linger", "continue", "end")]
+QUESTION = {"questions": [{"question": "Who sees it?", "header": "Witness"}]}
+
+
+@pytest.fixture
+def rich(story: Path) -> Path:
+    """The story with a character and something known."""
+    folder = story / "branches/main/fragments"
+    for document in (
+        fragment("ch-bafego", "character", name="Ines", content="Ines keeps the light."),
+        fragment("kn-mirafa", "knowledge", name="The light", content="It costs $5."),
+    ):
+        (folder / f"{document['id']}.json").write_text(json.dumps(document), "utf-8")
+    return story
+
+
+Begin = Callable[..., Run]
+
+
+@pytest.fixture
+def begin(workspace: Workspace, rich: Path, monkeypatch: pytest.MonkeyPatch) -> Begin:
+    """Prepares a run of an agent over scripted wires: one for it, and others by agent."""
+
+    def prepare(
+        agent: str, wire: Scripted, said: str = "", others: dict[str, Scripted] | None = None, **options: Any
+    ) -> Run:
+        wires = {agent: wire, **(others or {})}
+        monkeypatch.setattr(workspace, "wire", lambda prompt, *_given, **_named: wires[prompt.agent])
+        session = workspace.session(STORY, agent)
+        session.author_input = said
+        return workspace.generation.prepare(session, **options)
+
+    return prepare
+
+
+def settings(story: Path, **more: Any) -> None:
+    file = story / "meta.json"
+    document = json.loads(file.read_bytes())
+    document["settings"] = {**document["settings"], **more}
+    file.write_text(json.dumps(document), "utf-8")
+
+
+def logs(story: Path) -> list[dict[str, Any]]:
+    root = story / "branches/main"
+    return [dict(read_log(root, listed["id"])) for listed in list_logs(root)]
+
+
+def content(story: Path, fragment_id: str) -> str:
+    return json.loads((story / f"branches/main/fragments/{fragment_id}.json").read_bytes())["content"]
+
+
+@pytest.mark.parametrize("name", [item.name for item in agents()])
+def test_every_agent_runs_and_is_on_record(workspace: Workspace, rich: Path, begin: Begin, name: str) -> None:
+    subject = workspace.agent(name).subject
+    target = None
+    if subject is not None:
+        target = {"character": "ch-bafego", "prose": "pr-aaaa00"}.get((*subject.types, "")[0], "kn-mirafa")
+    wire = Scripted(says("An answer."))
+    run = begin(name, wire, "Do it.", fragment=target)
+    view = workspace.generation.start(run).result(20)
+    assert (view.phase, view.text, view.step) == ("done", "An answer.", 1)
+    assert {tool.name for tool in wire.requests[0].tools} >= set(run.prompt.tools)
+    (log,) = logs(rich)
+    assert (log["generatedText"], log["fragmentId"], log["stonehand"]["agent"]) == ("An answer.", None, name)
+    assert log["stonehand"]["usage"]["cachedTokens"] == 40 and log["stonehand"]["requestHashes"] == ["hash"]
+    assert len(log["stonehand"]["configHash"]) == 64 and log["id"] == view.log_id
+
+
+def test_the_tool_loop(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    told: list[dict[str, Any]] = []
+    wire = Scripted(
+        calls(("readFragments", {"fragmentIds": ["kn-mirafa"]}), ("noSuchTool", {}), text="Let me look."),
+        says("It costs five."),
+    )
+    run = begin(WRITER, wire, "Go.", on_event=lambda event: told.append(event.as_json()))
+    view = workspace.generation.start(run).result(20)
+    assert (view.text, view.step, view.input_tokens, view.output_tokens, view.cached_tokens) == (
+        "Let me look.\n\nIt costs five.",
+        2,
+        200,
+        20,
+        80,
+    )
+    assert [(call.name, call.failed) for call in view.calls] == [("readFragments", False), ("noSuchTool", True)]
+    first, second = wire.requests
+    added = second.messages[len(first.messages) :]
+    assert [message.role for message in added] == ["assistant", "tool", "tool"]
+    assert [message.call_id for message in added[1:]] == ["call-0", "call-1"]
+    assert "It costs $5." in added[1].content and added == run.added[:3]
+    kinds = [event["type"] for event in told if event["type"] != "progress"]
+    assert kinds == ["text", "tool-call", "tool-result", "tool-call", "tool-result", "text", "finish"]
+    assert told[-1] == {"type": "finish", "finishReason": "stop", "stepCount": 2}
+    saved = workspace.keep(run)
+    assert saved.fragment.meta["writerContextIds"][-1] == "kn-mirafa"
+    (log,) = logs(rich)
+    assert (log["fragmentId"], log["stepCount"], log["stepsExceeded"]) == (saved.fragment.id, 2, False)
+    assert log["toolCalls"][0]["args"] == {"fragmentIds": ["kn-mirafa"]}
+
+
+def test_steps_are_bounded_by_the_story(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    settings(rich, maxSteps=2)
+    run = begin(WRITER, Scripted(calls(("readStorySummary", {}))))
+    view = workspace.generation.start(run).result(20)
+    assert (view.step, view.max_steps, view.steps_exceeded, run.finish_reason) == (2, 2, True, "tool-calls")
+    assert logs(rich)[0]["stepsExceeded"] is True
+
+
+def test_a_call_that_is_cut_off_is_told_of_and_the_turn_goes_on(workspace: Workspace, begin: Begin) -> None:
+    cut: list[Step] = [
+        Start("m"),
+        Text("So"),
+        ToolStart(0, "a", "readFragments"),
+        ToolArgs(0, '{"fragm'),
+        Stop("max_tokens"),
+    ]
+    wire = Scripted(cut, says("Done."))
+    view = workspace.generation.start(begin(WRITER, wire)).result(20)
+    assert (view.text, view.phase) == ("SoDone.", "done")
+    assistant, note = wire.requests[1].messages[-2:]
+    assert (assistant.content, assistant.calls) == ("So", ()) and "readFragments was cut off" in note.content
+
+
+def test_a_paused_answer_goes_on_where_it_stopped(workspace: Workspace, begin: Begin) -> None:
+    wire = Scripted(says("Half a ", reason="pause"), says("sentence."))
+    view = workspace.generation.start(begin(WRITER, wire)).result(20)
+    assert view.text == "Half a sentence." and wire.requests[1].messages[-1].content == "Half a "
+
+
+def test_a_refusal_is_told(workspace: Workspace, begin: Begin) -> None:
+    refused: list[Step] = [Start("m"), Stop("refusal", "refusal", "not this")]
+    run = begin(WRITER, Scripted(refused))
+    view = workspace.generation.start(run).result(20)
+    assert run.finish_reason == "content-filter" and "refused to answer: not this" in view.warnings[0]
+
+
+def test_a_model_that_takes_no_tools_goes_without(workspace: Workspace, begin: Begin) -> None:
+    refusal = Failure("bad_request", "refused", 400, said="m does not support tools")
+    wire = Scripted([refusal], says("Text."))
+    view = workspace.generation.start(begin(WRITER, wire)).result(20)
+    assert (view.phase, view.text, view.step) == ("done", "Text.", 1)
+    assert wire.requests[0].tools and not wire.requests[1].tools and "takes no tools" in view.warnings[0]
+
+
+def test_a_failure_is_told_whole_and_recorded(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    told: list[dict[str, Any]] = []
+    failure = Failure("throttled", "too fast", 429, 20.0, "req-9", "slow down", cause="a limit", advice="wait")
+    retried = Retry(Failure("overloaded", "busy"), 0.0, 1)
+    run = begin(
+        WRITER, Scripted([retried, Start("m"), Text("Half"), failure]), on_event=lambda e: told.append(e.as_json())
+    )
+    view = workspace.generation.start(run).result(20)
+    assert (view.phase, view.failure, view.error) == ("failed", "too fast", failure)
+    error = next(event for event in told if event["type"] == "error")
+    assert (error["status"], error["retryAfter"], error["requestId"], error["said"]) == (
+        429,
+        20.0,
+        "req-9",
+        "slow down",
+    )
+    (log,) = logs(rich)
+    assert log["stonehand"]["error"]["advice"] == "wait" and log["finishReason"] == "error"
+    assert log["stonehand"]["retries"] == [{"reason": "busy", "seconds": 0.0}] and log["generatedText"] == "Half"
+
+
+def test_stopped_in_a_tool_its_call_is_answered(
+    workspace: Workspace, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.tools.offering import CORE
+
+    reached, go_on = threading.Event(), threading.Event()
+
+    def slow(_given: Any, _host: Any) -> Any:
+        reached.set()
+        go_on.wait(20)
+
+    monkeypatch.setitem(CORE["readStorySummary"].__dict__, "handle", slow)
+    run = begin(WRITER, Scripted(calls(("readStorySummary", {}), ("listFragmentTypes", {}))))
+    future = workspace.generation.start(run)
+    assert reached.wait(10) and run.view().phase == "tool" and run.view().tool == "readStorySummary"
+    run.stop()
+    view = future.result(10)
+    go_on.set()
+    assert view.phase == "stopped"
+    assert [message.role for message in run.added] == ["assistant", "tool", "tool"]
+    assert all("no result" in message.content for message in run.added[1:])
+
+
+# -- changes
+
+
+EDIT = (
+    "editFragments",
+    {"operations": [{"op": "replace_text", "fragmentId": "kn-mirafa", "oldText": "$5", "newText": "$6"}]},
+)
+
+
+def waits_for(workspace: Workspace, run: Run, phase: str) -> Any:
+    import time
+
+    future = workspace.generation.start(run)
+    end = time.monotonic() + 10
+    while run.view().phase != phase and time.monotonic() < end:
+        time.sleep(0.005)
+    assert run.view().phase == phase, run.view()
+    return future
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_changes_wait_for_the_author(workspace: Workspace, rich: Path, begin: Begin, accept: bool) -> None:
+    wire = Scripted(calls(EDIT), says("Done."))
+    run = begin("librarian.refine", wire, "Dearer.", fragment="kn-mirafa")
+    future = waits_for(workspace, run, "asking")
+    (plan,) = run.view().waiting_plans
+    assert plan.waits and plan.plan.changes[0].after.content == "It costs $6."
+    assert content(rich, "kn-mirafa") == "It costs $5."
+    with pytest.raises(NotFound):
+        run.decide("plan-7", True)
+    run.decide(plan.id, accept)
+    view = future.result(10)
+    assert view.plans[0].decision == ("applied" if accept else "declined")
+    assert content(rich, "kn-mirafa") == ("It costs $6." if accept else "It costs $5.")
+    assert ("declined" in wire.requests[1].messages[-1].content) is not accept
+    with pytest.raises(WrongInput):
+        run.decide(plan.id, True)
+
+
+def test_a_plan_of_a_run_that_was_stopped_can_still_be_accepted(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    run = begin("librarian.refine", Scripted(calls(EDIT)), "Dearer.", fragment="kn-mirafa")
+    future = waits_for(workspace, run, "asking")
+    run.stop()
+    assert future.result(10).phase == "stopped" and content(rich, "kn-mirafa") == "It costs $5."
+    run.decide("plan-1", True)
+    assert content(rich, "kn-mirafa") == "It costs $6." and run.view().plans[0].decision == "applied"
+
+
+def test_changes_are_applied_at_once_where_the_story_says_so(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    settings(rich, autoApplyLibrarianSuggestions=True)
+    run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
+    assert workspace.generation.start(run).result(20).plans[0].decision == "applied"
+    assert content(rich, "kn-mirafa") == "It costs $6."
+
+
+# -- the prewriter
+
+
+@pytest.fixture
+def planned(rich: Path) -> Path:
+    settings(rich, generationMode="prewriter", clarifyBeforeGenerate=True)
+    return rich
+
+
+PLANNER = "generation.prewriter"
+
+
+def test_the_prewriter_plans_and_the_writer_writes(workspace: Workspace, planned: Path, begin: Begin) -> None:
+    told: list[dict[str, Any]] = []
+    planner = Scripted(
+        calls(("readFragments", {"fragmentIds": ["kn-mirafa"]}), text="Looking."),
+        says("## Writing Brief\n\nThe lamp fails."),
+    )
+    writer = Scripted(says("It went dark."))
+    run = begin(WRITER, writer, "Put it out.", {PLANNER: planner}, on_event=lambda event: told.append(event.as_json()))
+    view = workspace.generation.start(run).result(20)
+    assert (view.text, view.brief, view.input_tokens) == ("It went dark.", "The lamp fails.", 300)
+    planning = "".join(message.content for message in planner.requests[0].messages)
+    sent = "".join(message.content for message in writer.requests[0].messages)
+    assert "CONTINUE" in planning and "Put it out." in planning and "## Full Story Context" in planning
+    assert "## Writing Brief\n\nThe lamp fails." in sent and "Put it out." not in sent
+    kinds = [event["type"] for event in told if event["type"] not in ("progress", "tool-call", "tool-result")]
+    assert kinds == ["phase", "prewriter-text", "prewriter-reset", "prewriter-text", "phase", "text", "finish"]
+    saved = workspace.keep(run)
+    assert "kn-mirafa" in saved.fragment.meta["writerContextIds"]
+    (log,) = logs(planned)
+    assert log["prewriterBrief"] == "The lamp fails." and log["prewriterModel"] == "m-1"
+    assert log["prewriterUsage"] == {"inputTokens": 200, "outputTokens": 20}
+    assert log["totalUsage"] == {"inputTokens": 100, "outputTokens": 10}
+    assert log["prewriterToolCalls"][0]["toolName"] == "readFragments" and log["stepCount"] == 3
+
+
+def test_an_empty_brief_leaves_the_whole_context(workspace: Workspace, planned: Path, begin: Begin) -> None:
+    writer = Scripted(says("Text."))
+    run = begin(WRITER, writer, "Put it out.", {PLANNER: Scripted(says("Writing Brief:\n"))})
+    view = workspace.generation.start(run).result(20)
+    sent = "".join(message.content for message in writer.requests[0].messages)
+    assert "Put it out." in sent and "## Writing Brief" not in sent and "brief is empty" in view.warnings[0]
+
+
+def test_the_author_can_rewrite_the_brief(workspace: Workspace, planned: Path, begin: Begin) -> None:
+    writer = Scripted(says("Text."))
+    run = begin(WRITER, writer, "", {PLANNER: Scripted(says("Theirs."))}, review_brief=True)
+    future = waits_for(workspace, run, "asking")
+    assert run.view().reviewing and run.view().brief == "Theirs."
+    run.use_brief("Mine.")
+    assert future.result(10).brief == "Mine."
+    assert "Mine." in writer.requests[0].messages[-1].content
+    with pytest.raises(WrongInput):
+        run.use_brief("late")
+
+
+def test_questions_end_the_run_and_the_answers_begin_another(workspace: Workspace, planned: Path, begin: Begin) -> None:
+    writer = Scripted(says("Text."))
+    told: list[dict[str, Any]] = []
+    asks = Scripted(calls(("askClarifyingQuestions", QUESTION)))
+    run = begin(WRITER, writer, "Go.", {PLANNER: asks}, on_event=lambda event: told.append(event.as_json()))
+    view = workspace.generation.start(run).result(20)
+    assert (view.phase, view.finish, view.questions[0].question, writer.requests) == (
+        "done",
+        "clarify",
+        "Who sees it?",
+        [],
+    )
+    assert told[-2]["type"] == "clarify-questions" and told[-2]["round"] == 1
+    assert told[-1]["finishReason"] == "clarify"
+    with pytest.raises(StonehandError):
+        workspace.keep(run)
+    last = Scripted(says("Plan."))
+    again = begin(
+        WRITER, writer, "Go.", {PLANNER: last}, clarifications=(("Who sees it?", "Nobody."),), clarify_round=3
+    )
+    assert workspace.generation.start(again).result(20).text == "Text."
+    assert "A: Nobody." in last.requests[0].messages[-1].content
+    assert "askClarifyingQuestions" not in {tool.name for tool in last.requests[0].tools}
+
+
+def test_directions_of_the_prewriter_end_its_planning(workspace: Workspace, planned: Path, begin: Begin) -> None:
+    planner = Scripted(calls(("proposeDirections", {"directions": PACED}), text="The plan."))
+    run = begin(WRITER, Scripted(says("Text.")), "", {PLANNER: planner})
+    view = workspace.generation.start(run).result(20)
+    assert [item.pacing for item in view.directions] == ["linger", "continue", "end"] and view.brief == "The plan."
+    assert [item["pacing"] for item in logs(planned)[0]["prewriterDirections"]] == ["linger", "continue", "end"]
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "steps"), [("short", (1, 2, 2)), ("normal", (1, 2, 5)), ("extensive", (1, 5, 10))]
+)
+def test_the_prewriters_steps(reasoning: str, steps: tuple[int, int, int]) -> None:
+    assert tuple(planning_steps(most, reasoning) for most in (1, 5, 10)) == steps
+
+
+# -- another version
+
+
+@pytest.mark.parametrize("mode", ["regenerate", "refine"])
+def test_another_version_joins_its_section(workspace: Workspace, rich: Path, begin: Begin, mode: Any) -> None:
+    file = rich / "branches/main/fragments/pr-aaaa01.json"
+    document = json.loads(file.read_bytes())
+    document |= {"tags": ["kept"], "meta": {"mine": 1, "_librarian": {"summary": "stale"}}}
+    file.write_text(json.dumps(document), "utf-8")
+    old = content(rich, "pr-aaaa01")
+    wire = Scripted(says("Another."))
+    run = begin(WRITER, wire, "Shorter.", mode=mode, fragment="pr-aaaa01")
+    workspace.generation.start(run).result(20)
+    sent = wire.requests[0].messages[-1].content
+    assert (f"---\n\n{old}\n\n---" in sent) is (mode == "refine") and sent.count(old) == (mode == "refine")
+    saved = workspace.keep(run).fragment
+    title = {"regenerate": "Regenerate", "refine": "Refine"}[mode]
+    assert (saved.name, saved.tags, saved.meta["generatedFrom"]) == (f"[{title}] Shorter.", ("kept",), "Shorter.")
+    assert (saved.meta["variationOf"], saved.meta["previousFragmentId"], saved.meta["generationMode"]) == (
+        "pr-aaaa01",
+        "pr-aaaa01",
+        mode,
+    )
+    assert saved.meta["mine"] == 1 and "_librarian" not in saved.meta
+    chain = json.loads((rich / "branches/main/prose-chain.json").read_bytes())["entries"]
+    assert chain[-1] == {"proseFragments": ["pr-aaaa01", saved.id], "active": saved.id} and len(chain) == 2
+
+
+def test_what_does_not_fit_is_refused(begin: Begin) -> None:
+    wire = Scripted(says("x"))
+    for agent, options, told in (
+        (WRITER, {"mode": "refine", "fragment": "pr-aaaa01"}, "say what is to be changed"),
+        (WRITER, {"mode": "regenerate"}, "a passage has to be chosen"),
+        (WRITER, {"mode": "regenerate", "fragment": "ch-bafego"}, "no passage ch-bafego"),
+        ("librarian.refine", {}, "needs a fragment"),
+    ):
+        with pytest.raises(StonehandError, match=told):
+            begin(agent, wire, **options)
+
+
+# -- agents below agents, and the analysis
+
+REPORT = ("reportAnalysis", {"summary": "The lamp burns.", "mentions": [{"fragmentId": "ch-bafego", "text": "Ines"}]})
+
+
+def test_an_agent_invokes_another(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    chat = Scripted(calls(("invokeAgent", {"agent": "directions.suggest", "input": "Ideas?"})), says("There."))
+    below = Scripted(calls(("proposeDirections", {"directions": [DIRECTION] * 3})))
+    run = begin("librarian.chat", chat, "What next?", {"directions.suggest": below})
+    view = workspace.generation.start(run).result(20)
+    assert view.text == "There." and not view.calls[0].failed
+    assert json.loads(chat.requests[1].messages[-1].content)["directions"][0]["title"] == "Leave"
+    assert chat.requests[0].messages[-1].content == "What next?"
+    assert {log["stonehand"]["agent"] for log in logs(rich)} == {"librarian.chat", "directions.suggest"}
+
+
+def test_an_analysis_is_saved(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    run = begin("librarian.analyze", Scripted(calls(REPORT, ("finishAnalysis", {}))), fragment="pr-aaaa01")
+    view = workspace.generation.start(run).result(20)
+    assert (view.step, run.finish_reason) == (1, "stop") and run.analysis_id
+    written = json.loads((rich / f"branches/main/librarian/analyses/{run.analysis_id}.json").read_bytes())
+    assert (written["fragmentId"], written["summaryUpdate"]) == ("pr-aaaa01", "The lamp burns.")
+    assert logs(rich)[0]["stonehand"]["analysisId"] == run.analysis_id
+
+
+def test_after_a_save_the_latest_passage_is_analyzed(
+    workspace: Workspace, rich: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.generation.ANALYZE_AFTER", 0.05)
+    wire = Scripted(calls(REPORT, ("finishAnalysis", {})))
+    begin("librarian.analyze", wire, fragment="pr-aaaa01")  # the wire is in place
+    generation = workspace.generation
+    assert not generation.analyze_after_save(STORY, "main", "pr-aaaa00")  # nobody to do it
+    provider = {"id": "mine", "name": "M", "baseURL": "http://127.0.0.1:9/v1", "apiKey": "k", "defaultModel": "m"}
+    config = {"providers": [provider], "defaultProviderId": "mine"}
+    (workspace.data / "config.json").write_text(json.dumps(config), "utf-8")
+    told: list[AnalysisNotice] = []
+    ended = threading.Event()
+    generation.listen(lambda notice: (told.append(notice), ended.set()))
+    assert generation.analyze_after_save(STORY, "main", "pr-aaaa00")
+    assert generation.analyze_after_save(STORY, "main", "pr-aaaa01")
+    assert ended.wait(10) and len(wire.requests) == 1
+    assert [(notice.fragment_id, notice.problem) for notice in told] == [("pr-aaaa01", None)]
+    settings(rich, disableLibrarianAutoAnalysis=True)
+    workspace.story(STORY).invalidate()
+    assert not generation.analyze_after_save(STORY, "main", "pr-aaaa01")
+    settings(rich, disableLibrarianAutoAnalysis=False)
+    workspace.edit(STORY, "librarian.analyze", None, lambda session: session.set_auto_analysis(False))
+    assert not generation.analyze_after_save(STORY, "main", "pr-aaaa01")
+
+
+def test_a_pending_analysis_does_not_hold_up_closing(workspace: Workspace, rich: Path) -> None:
+    provider = {"id": "mine", "name": "M", "baseURL": "http://127.0.0.1:9/v1", "apiKey": "k", "defaultModel": "m"}
+    (workspace.data / "config.json").write_text(
+        json.dumps({"providers": [provider], "defaultProviderId": "mine"}), "utf-8"
+    )
+    assert workspace.generation.analyze_after_save(STORY, "main", "pr-aaaa01")
+    workspace.close()
+    assert not (rich / "branches/main/librarian").exists() and logs(rich) == []
+
+
+def test_closing_stops_and_records_what_runs(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    reached = threading.Event()
+    run = begin(WRITER, Scripted([Start("m"), Text("Half"), Usage(50, 5), reached]))
+    workspace.generation.start(run)
+    assert reached.wait(10)
+    workspace.close()
+    (log,) = logs(rich)
+    assert (log["generatedText"], log["stopped"], log["fragmentId"]) == ("Half", True, None)
+    usage = json.loads((rich / "token-usage.json").read_bytes())
+    assert usage["sources"][WRITER]["byModel"]["m"] == {"inputTokens": 50, "outputTokens": 5, "calls": 1}
