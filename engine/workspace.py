@@ -62,6 +62,7 @@ from engine.text import collapse_space
 if TYPE_CHECKING:
     from engine.budget import Budget
     from engine.comparison import Comparison
+    from engine.conversing import Conversations
     from engine.doctor import Finding, Repaired
     from engine.exchange import Exchange
     from engine.generation import Generation
@@ -530,6 +531,13 @@ class Workspace:
         from engine.exchange import Exchange  # not needed to open the editor
 
         return Exchange(self, self.state / "imports")
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """What is said with agents, and talking with them."""
+        from engine.conversing import Conversations  # not needed to open the editor
+
+        return Conversations(self, self._runtime.submit)
 
     # -- prompts
 

@@ -10,9 +10,11 @@ from typing import Final
 from engine.agents import sections
 from engine.agents.definition import READING_TOOLS, AgentDefinition, AgentInput
 from engine.agents.instructions import filled
-from engine.agents.sources import CHARACTER
+from engine.agents.sources import CHARACTER, Sources
 from engine.blocks import BlockSlot, ContextBlock
+from engine.context import ContextOptions
 from engine.provenance import join
+from engine.story import StorySnapshot
 from engine.story.render import demote, group, identity_sheet
 from engine.text import is_blank, join_parts
 
@@ -66,6 +68,15 @@ def _story_context(given: AgentInput) -> str:
     )
 
 
+def told_so_far(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:
+    """The story as far as the character knows it: up to and with the section chosen, all of it where none is."""
+    ids = snapshot.chain.active_ids
+    if sources.story_point not in ids:
+        return ContextOptions()
+    later = ids[ids.index(sources.story_point) + 1 :]
+    return ContextOptions(prose_before=later[0], summary_before=later[0]) if later else ContextOptions()
+
+
 def chat_slots(given: AgentInput) -> tuple[BlockSlot, ...]:
     """The blocks of `chat_blocks`, each with what it waits for."""
     return (
@@ -86,6 +97,7 @@ AGENTS: Final = (
         READING_TOOLS,
         chat_blocks,
         chat_slots,
+        context=told_so_far,
         subject=CHARACTER,
     ),
 )

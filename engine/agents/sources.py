@@ -71,7 +71,8 @@ class Sources:
     `brief` is the prewriter's text for the writer; `planning` what the prewriter plans; `new_prose` the passage to be
     analysed and `signals` why fragments matter to it; `target` the fragment to refine or the character to optimize,
     with the author's `instructions`; `selection` the span to transform; `character` who is talked to, by `persona`;
-    `replaced` the passage that another version is written of, which is not part of the context then.
+    `replaced` the passage that another version is written of, which is not part of the context then;
+    `story_point` the id of the last section that the character knows of, None for all of the story.
     """
 
     brief: str | None = None
@@ -84,6 +85,7 @@ class Sources:
     character: Fragment | None = None
     persona: Persona = Persona()
     replaced: Fragment | None = None
+    story_point: str | None = None
 
 
 NO_SOURCES = Sources()

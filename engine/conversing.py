@@ -1,0 +1,318 @@
+"""`Conversations`: talking with an agent. A question is on disk before it is sent, the answer when it has ended.
+
+Source: spec assistant, B2.3 and B2.5; spec context-blocks, section 4.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from engine.agents.sources import NO_SOURCES, Persona, Sources
+from engine.blocks.apply import ScriptResult
+from engine.blocks.config import BlockConfig
+from engine.budget import Budget, refusal, warning
+from engine.chat import (
+    CHAT_AGENTS,
+    STRANGER,
+    Conversation,
+    ConversationStore,
+    PersonaChoice,
+    history,
+    question,
+    settled_answer,
+)
+from engine.chat import ConversationSummary as ConversationSummary
+from engine.chat import Deleted as Deleted
+from engine.chat import Message as Message
+from engine.chat.turns import INTERRUPTED as INTERRUPTED
+from engine.document import Document
+from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
+from engine.models.tokens import estimate_tokens
+from engine.models.wire.base import ChatMessage, Failure, Request, Wire
+from engine.prompt import Base, Prompt, assemble
+from engine.runs import Run, RunView
+from engine.story import Fragment, StoryFolder
+from engine.story.branches import now_iso
+from engine.text import is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engine.models.wire.events import Event
+
+CONTINUE: Final = "Go on from where you were interrupted."
+"""What is asked to go on with an answer that broke off."""
+STOPPED: Final = "stopped"
+CLOSED: Final = "the program was closed"
+OVER_BUDGET: Final = "switch blocks off, begin a new conversation, or choose a model with a larger context"
+
+
+class Door(Protocol):
+    """What talking needs of a workspace."""
+
+    state: Path
+
+    def story(self, story_id: str) -> StoryFolder: ...
+    def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
+    def base(
+        self,
+        story_id: str,
+        agent_name: str,
+        branch: str | None = None,
+        author_input: str = "",
+        config: BlockConfig | None = None,
+        *,
+        model: str | None = None,
+        sources: Sources = NO_SOURCES,
+    ) -> Base: ...
+    def evaluate(self, base: Base, config: BlockConfig) -> Mapping[str, ScriptResult]: ...
+    def wire(
+        self,
+        prompt: Prompt,
+        provider: str | None = ...,
+        *,
+        model: str | None = None,
+        words_per_second: float | None = None,
+    ) -> Wire: ...
+    def budget(self, story_id: str, role: str, *, model: str | None = None) -> Budget: ...
+
+
+class Submit(Protocol):
+    """Runs a coroutine on the engine's loop."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, Conversation], /) -> concurrent.futures.Future[Conversation]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """Who is talked with in a conversation that is begun: the `character` that speaks (an id; None for the librarian),
+    whom it speaks with, and the last section it knows of, None: the whole story.
+    """
+
+    character: str | None = None
+    persona: PersonaChoice = STRANGER
+    story_point: str | None = None
+
+
+NOBODY: Final = Partner()
+
+
+class Turn:
+    """A question that was sent, and its answer as it arrives. It goes on, and is saved, when nobody looks."""
+
+    def __init__(self, store: ConversationStore, conversation: Conversation, run: Run, wire: _TalkWire) -> None:
+        self.store = store
+        self.conversation = conversation
+        """As it was with the question."""
+        self.run = run
+        self._wire = wire
+        self.saved: concurrent.futures.Future[Conversation]
+        """The conversation with its answer, once that has ended and is on disk; what went wrong with saving it."""
+
+    def view(self) -> RunView:
+        """The answer as it stands; thread-safe."""
+        return self.run.view()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended and is saved, or could not be."""
+        return self.saved.done()
+
+    def stop(self) -> None:
+        """End the answer; what has arrived of it stays. Thread-safe."""
+        self.run.stop()
+
+    async def conclude(self) -> Conversation:
+        """Run to the end and save what came; returns the conversation."""
+        try:
+            await self.run.stream()
+        except asyncio.CancelledError:
+            # The program ends, and with it the loop: there is nobody to wait for.
+            with suppress(StonehandError):
+                self._settle(CLOSED)
+            raise
+        return await asyncio.to_thread(self._settle)
+
+    def _settle(self, closed: str = "") -> Conversation:
+        view, failure = self.run.view(), self._wire.failure
+        why = closed or view.failure or (STOPPED if view.phase == "stopped" else "")
+        keeps = failure.keeps_progress if failure is not None else view.phase == "stopped" or bool(closed)
+        settled = settled_answer(
+            view.text,
+            (),
+            now_iso(),
+            failure=why,
+            keeps_progress=keeps,
+            reasoning=self.run.thoughts,
+            model=view.model,
+        )
+        asked = self.conversation.messages[-1]
+        if settled is None:
+            return self.store.withdraw(self.conversation.id, asked.id, why)
+        return self.store.append(self.conversation.id, settled)
+
+
+class Conversations:
+    """The conversations of a data folder. Except for a turn, its methods wait; they raise `StonehandError`."""
+
+    def __init__(self, door: Door, submit: Submit) -> None:
+        self._door = door
+        self._submit = submit
+        self._lock = threading.Lock()
+        self._turns: dict[Path, Turn] = {}
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agents that are talked with."""
+        return CHAT_AGENTS
+
+    def store(self, story_id: str, agent_name: str, branch: str | None = None) -> ConversationStore:
+        """The conversations of an agent in a branch, to list, read, rename and delete. Raises `WrongInput` for an agent
+        that is not talked with.
+        """
+        folder = self._door.story(story_id)
+        return ConversationStore(folder, folder.branch(branch).id, agent_name, self._door.state / "conversations")
+
+    def characters(self, story_id: str, branch: str | None = None) -> Sequence[Fragment]:
+        """The characters that can be talked with, or as."""
+        return self._door.story(story_id).snapshot(branch).of_type("character")
+
+    def turn(self, conversation: Conversation) -> Turn | None:
+        """The turn of a conversation that is under way; None when there is none."""
+        with self._lock:
+            found = self._turns.get(conversation.file)
+            return found if found is not None and not found.finished else None
+
+    def prompt(
+        self,
+        store: ConversationStore,
+        story_id: str,
+        partner: Partner = NOBODY,
+        *,
+        config: BlockConfig | None = None,
+        model: str | None = None,
+    ) -> Prompt:
+        """What is sent before the messages of a conversation. It may run scripts."""
+        document = self._door.document(story_id, store.agent, store.branch)
+        if config is None:
+            if (fault := document.fault) is not None:
+                raise InvalidFile.of(fault)
+            config = document.config
+        sources = self._sources(story_id, store, partner)
+        base = self._door.base(story_id, store.agent, store.branch, "", config, model=model, sources=sources)
+        return assemble(base, config, self._door.evaluate(base, config))
+
+    def ask(
+        self,
+        store: ConversationStore,
+        story_id: str,
+        conversation: Conversation | None,
+        text: str | None,
+        *,
+        partner: Partner = NOBODY,
+        provider: str | None = None,
+        model: str | None = None,
+        config: BlockConfig | None = None,
+        words_per_second: float | None = None,
+        over_budget: bool = False,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Turn:
+        """Say something in a conversation, in a new one with `partner` where there is none, and begin the answer.
+
+        Without a text, the last question is sent again, or an answer that broke off is gone on with. Nothing is written
+        before it is known that the prompt can be built and the provider called; then the question is on disk before it
+        is sent. Raises `WrongInput` while an answer is arriving and when there is nothing to say, `OverBudget` for what
+        can't fit unless `over_budget` says that it is to be sent all the same.
+        """
+        if text is not None and is_blank(text):
+            raise WrongInput("there is nothing to send", repair="write something")
+        if conversation is not None:
+            conversation = store.read(conversation.id)
+            partner = Partner(conversation.character, conversation.persona, conversation.story_point)
+            if self.turn(conversation) is not None:
+                raise WrongInput("an answer is still arriving", repair="wait for it, or stop it")
+        again = None
+        if text is None:
+            again = conversation.unanswered if conversation is not None else None
+            last = conversation.messages[-1] if conversation is not None and conversation.messages else None
+            if again is None and (last is None or not last.interrupted):
+                raise WrongInput("there is nothing to send again", repair="write something")
+            text = CONTINUE if again is None else again.content
+        prompt = self.prompt(store, story_id, partner, config=config, model=model)
+        wire = _TalkWire(self._door.wire(prompt, provider, model=model, words_per_second=words_per_second))
+        known = conversation.messages if conversation is not None else ()
+        sent = history((*known, question(text)))
+        warned = self._check_budget(story_id, store.agent, prompt, sent, model, over_budget)
+        if conversation is None:
+            conversation = store.create(
+                character=partner.character,
+                persona=partner.persona,
+                story_point=partner.story_point,
+                messages=(question(text),),
+            )
+        elif again is None:
+            conversation = store.append(conversation.id, question(text))
+        elif again.withdrawn and again.id:
+            conversation = store.withdraw(conversation.id, again.id, "")
+        wire.history = history(conversation.messages)
+        run = Run(replace(prompt, warnings=(*prompt.warnings, *warned)), wire, model=model or "", on_text=on_text)
+        turn = Turn(store, conversation, run, wire)
+        with self._lock:
+            turn.saved = self._submit(turn.conclude())
+            self._turns[conversation.file] = turn
+        return turn
+
+    def _sources(self, story_id: str, store: ConversationStore, partner: Partner) -> Sources:
+        if partner.character is None:
+            return NO_SOURCES
+        snapshot = self._door.story(story_id).snapshot(store.branch)
+        character = snapshot.get(partner.character)
+        if character is None:
+            raise NotFound(
+                f"the character {partner.character} is not in the story", repair="begin another conversation"
+            )
+        persona: Persona = partner.persona.persona(snapshot)
+        return Sources(character=character, persona=persona, story_point=partner.story_point)
+
+    def _check_budget(
+        self,
+        story_id: str,
+        agent: str,
+        prompt: Prompt,
+        sent: Sequence[ChatMessage],
+        model: str | None,
+        over_budget: bool,
+    ) -> tuple[str, ...]:
+        """A warning where the prompt with its conversation may not fit. Raises `OverBudget` for one that can't."""
+        budget = self._door.budget(story_id, agent, model=model)
+        used = prompt.tokens.total + sum(estimate_tokens(message.content) for message in sent)
+        fit = budget.fit(used)
+        if fit == "no" and not over_budget:
+            raise refusal(budget, used, prompt.blocks, OVER_BUDGET)
+        return (warning(budget, used),) if fit in ("no", "maybe") else ()
+
+
+class _TalkWire:
+    """A wire that is sent a conversation behind the prompt, and remembers how a call failed."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.name = wire.name
+        self.label = wire.label
+        self.history: tuple[ChatMessage, ...] = ()
+        self.failure: Failure | None = None
+        self._wire = wire
+
+    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
+        whole = replace(request, messages=(*request.messages, *self.history))
+        async with aclosing(self._wire.stream(whole)) as events:
+            async for event in events:
+                if isinstance(event, Failure):
+                    self.failure = event
+                yield event

@@ -1,0 +1,165 @@
+"""Talking with an agent: what is on disk and what is sent at every moment, however a turn ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from engine.budget import OverBudget
+from engine.chat import PersonaChoice
+from engine.conversing import CONTINUE, INTERRUPTED, Partner
+from engine.errors import NotFound, WrongInput
+from engine.models.wire.base import Failure, Request, Start, Stop, Text
+from engine.workspace import Workspace
+from tests.engine.conftest import STORY
+
+LIBRARIAN = "librarian.chat"
+CHARACTER = "character-chat.chat"
+
+
+class Scripted:
+    """Answers with one script after the other: events, or texts; `...` waits until it is stopped."""
+
+    name = label = "scripted"
+
+    def __init__(self, *scripts: list[Any]) -> None:
+        self.scripts: Iterator[list[Any]] = iter(scripts)
+        self.requests: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
+        self.requests.append(request)
+        yield Start("m-1")
+        for item in next(self.scripts):
+            if item is ...:
+                await asyncio.Event().wait()
+            yield Text(item) if isinstance(item, str) else item
+        yield Stop("end_turn")
+
+    def sent(self) -> list[tuple[str, str]]:
+        """What the last request had behind the prompt."""
+        messages = [(message.role, message.content) for message in self.requests[-1].messages]
+        return messages[2:]
+
+
+@pytest.fixture
+def scripted(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
+    def use(*scripts: list[Any]) -> Scripted:
+        wire = Scripted(*scripts)
+        monkeypatch.setattr(workspace, "wire", lambda *args, **options: wire)
+        return wire
+
+    return use
+
+
+def test_a_question_its_answer_and_the_next(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
+    wire = scripted(["Nine", " boats."], ["Ten."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    first = talk.ask(store, STORY, None, "How many?")
+    assert store.read(first.conversation.id).messages[0].content == "How many?"
+    saved = first.saved.result(5)
+    assert [message.content for message in saved.messages] == ["How many?", "Nine boats."]
+    assert saved.messages[1].model == "m-1" and saved.title == "How many?" and talk.turn(saved) is None
+    assert wire.sent() == [("user", "How many?")]
+    talk.ask(store, STORY, saved, "Sure?").saved.result(5)
+    assert wire.sent() == [("user", "How many?"), ("assistant", "Nine boats."), ("user", "Sure?")]
+    assert wire.requests[0].messages[:2] == wire.requests[1].messages[:2]
+
+
+def test_stopped_and_gone_on_with(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
+    wire = scripted(["Ni", ...], ["Nine."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    turn = talk.ask(store, STORY, None, "How many?")
+    while turn.view().text != "Ni":
+        assert not turn.finished
+    with pytest.raises(WrongInput, match="still arriving"):
+        talk.ask(store, STORY, turn.conversation, "And?")
+    assert talk.turn(turn.conversation) is turn
+    turn.stop()
+    saved = turn.saved.result(5)
+    assert (saved.messages[1].content, saved.messages[1].interrupted) == ("Ni", "stopped")
+    talk.ask(store, STORY, saved, None).saved.result(5)
+    assert wire.sent() == [("user", "How many?"), ("assistant", INTERRUPTED), ("user", CONTINUE)]
+
+
+def test_a_refused_turn_is_rolled_back_and_can_be_tried_again(
+    workspace: Workspace, scripted: Callable[..., Scripted]
+) -> None:
+    wire = scripted([Failure("bad_request", "HTTP 400: no")], ["Yes."], ["Nine."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    saved = talk.ask(store, STORY, None, "How many?").saved.result(5)
+    assert saved.unanswered is not None and saved.unanswered.withdrawn == "HTTP 400: no"
+    other = talk.ask(store, STORY, saved, "Well?").saved.result(5)
+    assert wire.sent() == [("user", "Well?")]
+    assert [message.content for message in other.messages] == ["How many?", "Well?", "Yes."]
+    scripted([Failure("bad_request", "HTTP 400: no")], ["Nine."])
+    saved = talk.ask(store, STORY, None, "Again?").saved.result(5)
+    saved = talk.ask(store, STORY, saved, None).saved.result(5)
+    assert [(item.content, item.withdrawn) for item in saved.messages] == [("Again?", ""), ("Nine.", "")]
+
+
+def test_a_lost_connection_keeps_the_question(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
+    scripted(["Ni", Failure("network", "the answer broke off")])
+    talk = workspace.conversations
+    saved = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "How many?").saved.result(5)
+    assert [(item.content, item.interrupted) for item in saved.messages] == [
+        ("How many?", ""),
+        ("Ni", "the answer broke off"),
+    ]
+
+
+def test_what_arrived_is_kept_when_the_program_closes(
+    workspace: Workspace, scripted: Callable[..., Scripted], opened: Callable[..., Workspace]
+) -> None:
+    scripted(["Ni", ...])
+    talk = workspace.conversations
+    turn = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "How many?")
+    while turn.view().text != "Ni":
+        pass
+    workspace.close()
+    found = opened().conversations.store(STORY, LIBRARIAN).read(turn.conversation.id)
+    assert [message.content for message in found.messages] == ["How many?", "Ni"]
+    assert found.messages[1].interrupted == "the program was closed"
+
+
+def test_nothing_is_written_for_what_cannot_be_sent(
+    workspace: Workspace, scripted: Callable[..., Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted()
+    talk = workspace.conversations
+    librarian, character = talk.store(STORY, LIBRARIAN), talk.store(STORY, CHARACTER)
+    with pytest.raises(WrongInput, match="nothing to send"):
+        talk.ask(librarian, STORY, None, " \n")
+    with pytest.raises(WrongInput, match="nothing to send again"):
+        talk.ask(librarian, STORY, None, None)
+    with pytest.raises(NotFound, match="ch-gone"):
+        talk.ask(character, STORY, None, "Hello", partner=Partner("ch-gone"))
+    with pytest.raises(WrongInput, match="no character is chosen"):
+        talk.ask(character, STORY, None, "Hello")
+    budget = workspace.budget(STORY, LIBRARIAN)
+    monkeypatch.setattr(type(budget), "fit", lambda self, estimate: "no")
+    with pytest.raises(OverBudget):
+        talk.ask(librarian, STORY, None, "Hello")
+    assert librarian.summaries() == character.summaries() == ()
+
+
+def test_a_character_answers_as_who_it_is_to_whom_it_knows(
+    workspace: Workspace, scripted: Callable[..., Scripted]
+) -> None:
+    wire = scripted(["Good day."], ["Oh."])
+    talk = workspace.conversations
+    store = talk.store(STORY, CHARACTER)
+    partner = Partner("ch-bafego", PersonaChoice("custom", prompt="A tax inspector"), "pr-aaaa00")
+    saved = talk.ask(store, STORY, None, "Hello", partner=partner).saved.result(5)
+    prompt = "".join(message.content for message in wire.requests[0].messages)
+    assert "Counts everything twice" in prompt and "A tax inspector" in prompt
+    assert "burned all night" in prompt and "Ines counted the boats" not in prompt
+    store.set_persona(saved.id, PersonaChoice())
+    talk.ask(store, STORY, saved, "And now?").saved.result(5)
+    assert "A tax inspector" not in "".join(message.content for message in wire.requests[1].messages)
+    assert [item.name for item in talk.characters(STORY)] == ["Ines"]
