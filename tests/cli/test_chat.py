@@ -1,0 +1,68 @@
+"""`chat`: a conversation over a loopback provider, and what can be done with conversations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from tests.mock_provider.scripts import plain
+from tests.mock_provider.server import Reply
+from tests.mock_provider.serving import Serve
+
+LIBRARIAN = ("chat", "the-quay", "librarian.chat")
+
+
+def add(run: Run, base_url: str) -> None:
+    assert run("providers", "add", "mine", "--base-url", base_url, "--model", "m-1").code == 0
+
+
+def test_a_conversation_over_a_provider(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve(plain("Nine", " boats.\x1b[2J"), plain("Ten."), [Reply(400, {"error": {"message": "too odd"}})])
+    add(run, mock.base_url)
+    done = run(*LIBRARIAN, "How many?", "--provider", "mine")
+    assert (done.code, done.text) == (0, "Nine boats.\x1b[2J\n")
+    done = run(*LIBRARIAN, "-", "--provider", "mine", "--ndjson", stdin=b"Sure?\n")
+    events = [json.loads(line) for line in done.text.splitlines()]
+    assert [event["type"] for event in events] == ["text", "finish"] and events[0]["text"] == "Ten."
+    sent = mock.received[1].document["messages"]
+    assert sent[:2] == mock.received[0].document["messages"][:2]
+    assert [(item["role"], item["content"]) for item in sent[2:]] == [
+        ("user", "How many?"),
+        ("assistant", "Nine boats.\x1b[2J"),
+        ("user", "Sure?\n"),
+    ]
+    done = run(*LIBRARIAN, "Really?", "--provider", "mine", "--json")
+    assert done.code == 1 and "too odd" in done.err and done.document["failure"]
+    (listed,) = run(*LIBRARIAN, "--list", "--json").document
+    assert (listed["title"], listed["messages"], listed["problem"]) == ("How many?", 5, None)
+    shown = run(*LIBRARIAN, "--show", "--json").document
+    assert "too odd" in shown["messages"][4]["withdrawn"]
+    assert "\x1b" not in run(*LIBRARIAN, "--show").text
+
+
+def test_a_character_and_its_persona(run: Run, story: Path) -> None:
+    chat = ("chat", "the-quay", "character-chat.chat", "--pace", "0", "--provider", "rehearsal")
+    assert run(*chat, "Hello").code == 2
+    done = run(*chat, "Hello", "--character", "ch-bafego", "--persona", "A tax inspector", "--json")
+    assert done.code == 0 and done.document["title"] == "Hello" and done.document["text"]
+    assert run(*chat, "More", "--character", "ch-other").code != 0
+    assert run(*chat, "More", "--persona", "stranger").code == 0
+    (file,) = (story / "branches" / "main" / "character-chat" / "conversations").glob("*.json")
+    document = json.loads(file.read_bytes())
+    assert document["persona"] == {"type": "stranger"} and len(document["messages"]) == 4
+
+
+def test_renamed_deleted_and_refused(run: Run, story: Path) -> None:
+    for _ in range(2):
+        assert run(*LIBRARIAN, "Hi", "--new", "--pace", "0", "--provider", "rehearsal").code == 0
+    first, second = (item["id"] for item in run(*LIBRARIAN, "--list", "--json").document)
+    assert run(*LIBRARIAN, "--conversation", first, "--rename", "The\nletter").code == 0
+    done = run(*LIBRARIAN, "--conversation", second, "--delete")
+    assert done.code == 0 and "a copy is" in done.err
+    listed = run(*LIBRARIAN, "--list").text
+    assert "The letter" in listed and second not in listed
+    for wrong in (("--rename", "x"), ("Hi", "--list"), (), ("Hi", "--new", "--conversation", first)):
+        assert run(*LIBRARIAN, *wrong).code == 2
+    assert run("chat", "the-quay", "generation.writer", "Hi").code == 2
+    assert run(*LIBRARIAN, "Hi", "--conversation", "cv-none").code == 1
