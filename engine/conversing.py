@@ -37,7 +37,8 @@ from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.models.tokens import estimate_tokens
 from engine.models.wire.base import ChatMessage, Failure, Request, Wire
 from engine.prompt import Base, Prompt, assemble
-from engine.runs import Run, RunView
+from engine.runs import Directions, Run, RunView
+from engine.session import Loaded
 from engine.story import Fragment, StoryFolder
 from engine.story.branches import now_iso
 from engine.text import is_blank
@@ -167,6 +168,7 @@ class Conversations:
         self._submit = submit
         self._lock = threading.Lock()
         self._turns: dict[Path, Turn] = {}
+        self._drafts = Directions(door.state / "drafts")
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -190,7 +192,7 @@ class Conversations:
             found = self._turns.get(conversation.file)
             return found if found is not None and not found.finished else None
 
-    def prompt(
+    def loaded(
         self,
         store: ConversationStore,
         story_id: str,
@@ -198,16 +200,26 @@ class Conversations:
         *,
         config: BlockConfig | None = None,
         model: str | None = None,
-    ) -> Prompt:
-        """What is sent before the messages of a conversation. It may run scripts."""
+    ) -> Loaded:
+        """What the prompt of a conversation is built from, for a session to show. It may run scripts."""
         document = self._door.document(story_id, store.agent, store.branch)
-        if config is None:
-            if (fault := document.fault) is not None:
-                raise InvalidFile.of(fault)
-            config = document.config
+        if (fault := document.fault) is not None:
+            raise InvalidFile.of(fault)
+        config = document.config if config is None else config
         sources = self._sources(story_id, store, partner)
         base = self._door.base(story_id, store.agent, store.branch, "", config, model=model, sources=sources)
-        return assemble(base, config, self._door.evaluate(base, config))
+        return Loaded(base, self._door.evaluate(base, config))
+
+    def draft(self, store: ConversationStore) -> str:
+        """What was being written to an agent of a branch, perhaps in an earlier session."""
+        return self._drafts.read(self._place(store))
+
+    def remember_draft(self, store: ConversationStore, text: str) -> None:
+        """Keep what is being written; an empty text is forgotten."""
+        self._drafts.write(self._place(store), text)
+
+    def _place(self, store: ConversationStore) -> Path:
+        return store.root / store.agent
 
     def ask(
         self,
@@ -245,7 +257,10 @@ class Conversations:
             if again is None and (last is None or not last.interrupted):
                 raise WrongInput("there is nothing to send again", repair="write something")
             text = CONTINUE if again is None else again.content
-        prompt = self.prompt(store, story_id, partner, config=config, model=model)
+        if config is None:
+            config = self._door.document(story_id, store.agent, store.branch).config
+        loaded = self.loaded(store, story_id, partner, config=config, model=model)
+        prompt = assemble(loaded.base, config, loaded.results)
         wire = _TalkWire(self._door.wire(prompt, provider, model=model, words_per_second=words_per_second))
         known = conversation.messages if conversation is not None else ()
         sent = history((*known, question(text)))

@@ -17,11 +17,12 @@ from tui.language import find, t
 if TYPE_CHECKING:
     from tui.keymap import Keymap
 
-Place = Literal["app", "desk", "list", "prompt", "compare", "order", "passage"]
+Place = Literal["app", "desk", "list", "prompt", "compare", "order", "passage", "chat"]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
-prompt, in the comparison of two, in the generate screen."""
+prompt, in the comparison of two, in the generate screen, in a
+conversation."""
 
-PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "order", "passage", "app")
+PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "order", "passage", "chat", "app")
 """In the order the help shows them."""
 
 
@@ -103,6 +104,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("fragment-order", ("O",), "list"),
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
+    Action("chat", ("c",), "list"),
     Action("story", ("s",), "list"),
     Action("export", ("x",), "list"),
     Action("import", ("i",), "list"),
@@ -158,6 +160,17 @@ ACTIONS: tuple[Action, ...] = (
     Action("discard", ("ctrl+d",), "passage"),
     Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),
+    # a conversation
+    Action("send", ("enter", "ctrl+g", "f5"), "chat", priority=True),
+    Action("new-line", ("ctrl+j",), "chat", priority=True),
+    Action("stop-answer", ("ctrl+x",), "chat", priority=True),
+    Action("retry", ("ctrl+r",), "chat", priority=True),
+    Action("conversations", ("ctrl+o",), "chat", priority=True),
+    Action("new-chat", ("ctrl+n",), "chat", priority=True),
+    Action("persona", ("w",), "chat"),
+    Action("chat-prompt", ("p",), "chat"),
+    Action("thoughts", ("z",), "chat"),
+    Action("earlier", ("e",), "chat"),
     # anywhere
     Action("leave", ("q",), "list"),
     Action("help", ("question_mark",), "list"),

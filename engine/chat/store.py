@@ -80,6 +80,11 @@ class ConversationStore:
         self._parts = ("librarian",) if agent == LIBRARIAN else ("character-chat", "conversations")
         self._prefix = "chat-" if agent == LIBRARIAN else ""
 
+    @property
+    def root(self) -> Path:
+        """The folder that holds the branch's content; it need not be there."""
+        return self._folder.content_root(self.branch)
+
     # -- reading
 
     def summaries(self) -> tuple[ConversationSummary, ...]:
@@ -94,7 +99,7 @@ class ConversationStore:
 
     def read(self, conversation_id: str) -> Conversation:
         """One conversation. Raises `NotFound`, and `InvalidFile` for a file that can't be used."""
-        file = self._file(self._root, conversation_id)
+        file = self._file(self.root, conversation_id)
         found = disk.read_json(file)
         if found is None:
             raise self._missing(conversation_id, file)
@@ -147,7 +152,7 @@ class ConversationStore:
                 continue
             break
         else:
-            raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=self._root)
+            raise StonehandError("can't be written: its names are taken as fast as they are chosen", file=self.root)
         entry = {"id": conversation_id, "title": given, "createdAt": now, "updatedAt": now}
         problem = self._index(conversation_id, lambda _: entry)
         made = conversation_of(self.agent, conversation_id, file, document, entry)
@@ -211,7 +216,7 @@ class ConversationStore:
 
         Raises `NotFound`, and `StonehandError` when it can't be deleted.
         """
-        file = self._file(self._root, conversation_id)
+        file = self._file(self.root, conversation_id)
         entries, _ = self._entries()
         entry = entries.get(conversation_id)
         with self._locked(file):
@@ -235,10 +240,6 @@ class ConversationStore:
     # -- inside
 
     @property
-    def _root(self) -> Path:
-        return self._folder.content_root(self.branch)
-
-    @property
     def _timed(self) -> bool:
         return self.agent == CHARACTER
 
@@ -252,7 +253,7 @@ class ConversationStore:
         return NotFound(f"there is no conversation {conversation_id!r} with {self.agent} on this branch", file=file)
 
     def _ids(self) -> list[str]:
-        folder = self._root.joinpath(*self._parts)
+        folder = self.root.joinpath(*self._parts)
         pattern = f"{self._prefix}*.json"
         return sorted(file.stem.removeprefix(self._prefix) for file in folder.glob(pattern) if file.is_file())
 
@@ -296,7 +297,7 @@ class ConversationStore:
         """What the index says, by id, and what is wrong with it."""
         if self.agent != LIBRARIAN:
             return {}, None
-        file = self._index_file(self._root)
+        file = self._index_file(self.root)
         try:
             found = disk.read_json(file)
             listed = _listed({} if found is None else found, file)

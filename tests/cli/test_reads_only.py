@@ -41,6 +41,7 @@ def reading(story: str, bundle: Path) -> dict[str, list[tuple[str, ...]]]:
         "branch": [("branch", story, "list", "--json")],
         "model": [("model", story, WRITER, "get"), ("model", story, "librarian", "get", "--json")],
         "providers": [("providers", "list"), ("providers", "list", "--json")],
+        "chat": [("chat", story, "librarian.chat", "--list"), ("chat", story, "librarian.chat", "--list", "--json")],
         "generate": [("generate", story, "--input", "Let it rain.", "--pace", "0", "--max-tokens", "20")],
     }
 

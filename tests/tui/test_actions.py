@@ -9,6 +9,7 @@ import pytest
 from tui.actions import ACTIONS, PLACES, Action, actions_in, bar_keys, key_name
 from tui.app import StonehandApp
 from tui.keymap import Keymap, meet
+from tui.screens.chat import ChatScreen
 from tui.screens.compare import CompareScreen
 from tui.screens.desk import DeskScreen
 from tui.screens.fragment_order import FragmentOrderScreen
@@ -23,6 +24,7 @@ OWNERS: dict[str, type] = {
     "compare": CompareScreen,
     "order": FragmentOrderScreen,
     "passage": PassageScreen,
+    "chat": ChatScreen,
 }
 # Bound on widgets and screens beside the registry: moving in lists and texts, leaving a screen.
 UNREGISTERED = {"leave", "step_pane", "step", "help", "back"}
@@ -33,7 +35,9 @@ def test_every_action_has_a_method(action: Action) -> None:
     assert callable(getattr(OWNERS[action.place], f"action_{action.method}", None))
 
 
-@pytest.mark.parametrize("owner", [DeskScreen, PromptScreen, CompareScreen, FragmentOrderScreen, PassageScreen])
+@pytest.mark.parametrize(
+    "owner", [DeskScreen, PromptScreen, CompareScreen, FragmentOrderScreen, PassageScreen, ChatScreen]
+)
 def test_every_method_of_ours_has_an_action(owner: type) -> None:
     places = {place for place, holder in OWNERS.items() if holder is owner}
     registered = {action.method for action in ACTIONS if action.place in places}

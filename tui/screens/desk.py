@@ -27,6 +27,7 @@ from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screen_reader import is_spoken
 from tui.screens.agent_actions import AgentActions
+from tui.screens.chat_actions import ChatActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.order_actions import OrderActions
@@ -53,7 +54,7 @@ STAY_PAUSE = 0.6
 PANES = ("agents", "blocks", "inspector")
 
 
-class DeskScreen(OrderActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
+class DeskScreen(ChatActions, OrderActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
