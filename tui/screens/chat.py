@@ -68,6 +68,7 @@ class ChatScreen(WorkingScreen[None]):
         self._stated: tuple[object, ...] = ()
         self._thoughts = False
         self._shown = SHOWN
+        self._model = ""
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -119,6 +120,8 @@ class ChatScreen(WorkingScreen[None]):
         try:
             draft = await self.wait(lambda: self.talk.draft(self.store))
             self._characters = await self.wait(lambda: self.talk.characters(story, branch))
+            resolution = await self.wait(lambda: self.workspace.resolve(story, self._session.agent))
+            self._model = (resolution.model or "") if resolution.configured else t("passage.rehearsal")
             listed = await self.wait(self.store.summaries)
         except StonehandError as error:
             self.report(error)
@@ -402,7 +405,9 @@ class ChatScreen(WorkingScreen[None]):
     def _show_state(self, done: Turn | None = None) -> None:
         known, turn = self._known, done or self._turn
         title = known.title if known is not None else t("chat.new")
-        self.query_one("#top", TopBar).show(title, self._session.branch, self._answers)
+        self.query_one("#top", TopBar).show(
+            title, self._session.branch, " · ".join(filter(None, (self._answers, self._model))), self._answers
+        )
         if turn is None:
             text = t("chat.hint")
             if self._partner.character is not None:

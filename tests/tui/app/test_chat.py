@@ -1,0 +1,200 @@
+"""Talking with an agent: sending, stopping, retrying, and looking after conversations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import pytest
+
+from engine.chat import Conversation
+from engine.models.wire.base import Failure, Request, Start, Stop, Text
+from engine.workspace import Workspace
+from tests.tui.conftest import Open
+from tests.tui.editor import Editor, control_characters
+from tui.screens.chat import ChatScreen
+from tui.screens.choice import ChoiceDialog
+from tui.screens.conversations import ConversationsDialog, TitleDialog
+from tui.screens.pick import PickDialog
+from tui.screens.prompt import PromptScreen
+from tui.widgets.bars import KeyBar
+
+LIBRARIAN = "librarian.chat"
+CHARACTER = "character-chat.chat"
+
+
+class Scripted:
+    """Answers with one script after the other; `...` waits until it is stopped."""
+
+    name = label = "scripted"
+
+    def __init__(self, scripts: list[list[Any]]) -> None:
+        self._scripts = iter(scripts)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
+        yield Start("m-1")
+        for item in next(self._scripts):
+            if item is ...:
+                await asyncio.Event().wait()
+            yield Text(item) if isinstance(item, str) else item
+        yield Stop("end_turn")
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def use(*scripts: list[Any]) -> None:
+        wire = Scripted(list(scripts))
+        monkeypatch.setattr(Workspace, "wire", lambda *_, **__: wire)
+
+    return use
+
+
+def screen(ed: Editor) -> ChatScreen:
+    front = ed.app.screen
+    assert isinstance(front, ChatScreen)
+    return front
+
+
+def conversations(ed: Editor, agent: str = LIBRARIAN) -> list[Conversation]:
+    store = ed.workspace.conversations.store("the-quay", agent)
+    return [store.read(item.id) for item in store.summaries()]
+
+
+async def talking(ed: Editor, agent: str = LIBRARIAN) -> ChatScreen:
+    await ed.desk.open_story("the-quay", None, agent)
+    await ed.until(lambda: ed.desk.session is not None and ed.session.agent == agent and ed.session.rows)
+    await ed.press("c")
+    await ed.until(lambda: isinstance(ed.app.screen, ChatScreen | PickDialog), "the conversation")
+    found = next(item for item in ed.app.screen_stack if isinstance(item, ChatScreen))
+    await ed.until(lambda: found._model, "the conversations")
+    return found
+
+
+async def answered(ed: Editor) -> None:
+    await ed.until(lambda: screen(ed)._known is not None and screen(ed)._turn is None, "the answer")
+
+
+async def test_sent_answered_and_back(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted(["There are \x1b[31mnine.\n", "船と九"])
+    async with editor(size=(80, 24)) as ed:
+        await talking(ed)
+        assert ed.focus == "message" and ed.shows("Nothing was said yet.")
+        await ed.type("How many")
+        await ed.press("ctrl+j")
+        await ed.type("boats?")
+        await ed.press("enter")
+        await answered(ed)
+        assert ed.shows("How many") and ed.shows("nine.") and ed.shows("船と九") and ed.shows("done")
+        assert not control_characters(ed.lines()) and screen(ed).input.value == ""
+        (known,) = conversations(ed)
+        assert [item.content for item in known.messages] == ["How many\nboats?", "There are \x1b[31mnine.\n船と九"]
+        await ed.press("escape", "p")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+
+
+async def test_other_agents_say_who_can_be_talked_with(editor: Open) -> None:
+    async with editor() as ed:
+        await ed.press("c")
+        await ed.until(lambda: "not talked with; these are: Librarian Chat, Character Chat" in ed.said)
+
+
+async def test_stopped_left_and_gone_on_with(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted(["Nine", ...], ["Ten", ...])
+    async with editor() as ed:
+        await talking(ed)
+        await ed.type("How many?")
+        await ed.press("enter")
+        await ed.until(lambda: ed.shows("Nine"))
+        await ed.type("And")
+        await ed.press("enter")
+        await ed.until(lambda: "stop it first" in ed.said)
+        bar = ed.app.screen.query_one(KeyBar)
+        bar.say("")
+        at = next(start for start, _, _, action in bar._placed() if action.id == "stop-answer")
+        await ed.pilot.click(KeyBar, offset=(at + 1, 0))
+        await answered(ed)
+        assert ed.shows("broke off: stopped") and screen(ed).input.value == "And"
+        await ed.press("ctrl+r")
+        await ed.until(lambda: ed.shows("Ten"))
+        await ed.press("escape", "escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        again = await talking(ed)
+        assert again.input.value == "And" and again.answering, "what was being written, and the answer, go on"
+        await ed.press("ctrl+x")
+        await answered(ed)
+        assert [item.interrupted for item in conversations(ed)[0].messages] == ["", "stopped", "", "stopped"]
+
+
+async def test_a_refused_question_is_told_whole_and_sent_again(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted([Failure("bad_request", "mine: HTTP 400 [bold]too odd")], ["Nine."])
+    async with editor() as ed:
+        await talking(ed)
+        await ed.type("How many?")
+        await ed.press("enter")
+        await answered(ed)
+        assert ed.shows("not sent: mine: HTTP 400 [bold]too odd") and "[bold]too odd" in ed.toasts[-1]
+        await ed.press("ctrl+r")
+        await ed.until(lambda: ed.shows("Nine."))
+        await answered(ed)
+        assert not ed.shows("not sent") and len(conversations(ed)[0].messages) == 2
+
+
+async def test_conversations_are_looked_after(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted(["One."], ["Two."])
+    async with editor(size=(80, 24)) as ed:
+        await talking(ed)
+        for text in ("First", "Second"):
+            await ed.press("ctrl+n")
+            await ed.until(lambda: screen(ed)._known is None)
+            await ed.type(text)
+            await ed.press("enter")
+            await answered(ed)
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+        await ed.press("down", "r")
+        await ed.until(lambda: isinstance(ed.app.screen, TitleDialog))
+        await ed.type("!")
+        await ed.press("enter")
+        await ed.until(lambda: {item.title for item in conversations(ed)} == {"First!", "Second"})
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+        await ed.press("X")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("u")
+        await ed.until(lambda: len(conversations(ed)) == 2)
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+        await ed.pilot.click("#delete")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("escape")
+        await ed.until(lambda: len(conversations(ed)) == 1)
+        left = conversations(ed)[0].id
+        await ed.until(lambda: screen(ed)._known is not None and screen(ed)._known.id == left)
+
+
+async def test_a_character_is_chosen_and_a_persona(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted(["Good day."])
+    async with editor(size=(40, 12)) as ed:
+        await talking(ed, CHARACTER)
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        await ed.press("enter")
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        await ed.type("Hello")
+        await ed.press("enter")
+        await answered(ed)
+        assert ed.shows("Ines") and ed.shows("Good day.")
+        await ed.press("escape", "w")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        await ed.press("end", "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, TitleDialog))
+        await ed.type("An inspector")
+        await ed.press("enter")
+        await ed.until(lambda: conversations(ed, CHARACTER)[0].persona.prompt == "An inspector")
+        await ed.until(lambda: ed.shows("speaking with An inspector"))
