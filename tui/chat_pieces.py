@@ -22,13 +22,15 @@ def message_pieces(messages: Iterable[Message], name: str, *, thoughts: bool) ->
     """
     pieces: list[Piece] = []
     for message in messages:
+        if pieces:
+            pieces.append(SPACE)
         pieces += _one(message, name, thoughts)
     return pieces
 
 
 def live_pieces(view: RunView, thoughts_so_far: str, name: str, *, thoughts: bool) -> list[Piece]:
-    """An answer that is arriving."""
-    pieces = [Piece("agent", name)]
+    """An answer that is arriving, behind the question."""
+    pieces = [SPACE, Piece("agent", name)]
     if thoughts_so_far:
         pieces.append(_thoughts(thoughts_so_far, thoughts))
     if view.text:
@@ -48,7 +50,6 @@ def _one(message: Message, name: str, thoughts: bool) -> Iterable[Piece]:
         yield Piece("note", t("chat.interrupted", why=message.interrupted))
     if message.withdrawn:
         yield Piece("note", t("chat.withdrawn", why=message.withdrawn))
-    yield SPACE
 
 
 def _thoughts(text: str, shown: bool) -> Piece:

@@ -369,6 +369,8 @@ class ChatScreen(WorkingScreen[None]):
             self.report(error)
             return
         self._show(saved)
+        if self.view.following:
+            self.view.show_end()
         self._show_state(done=turn)
         for problem in saved.problems:
             self.report(StonehandError.of(problem))

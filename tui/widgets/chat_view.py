@@ -10,12 +10,13 @@ from typing import ClassVar, Literal
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Size
 from textual.strip import Strip
 
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_view import draw_row, wrap_rows
 
-Kind = Literal["you", "agent", "text", "thoughts", "call", "note", "space"]
+Kind = Literal["you", "agent", "text", "thoughts", "call", "note", "added", "removed", "space"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class ChatView(StreamView):
         "chat-view--thoughts",
         "chat-view--call",
         "chat-view--note",
+        "chat-view--added",
+        "chat-view--removed",
     }
     """
     | Class | Description |
@@ -45,6 +48,7 @@ class ChatView(StreamView):
     | `chat-view--thoughts` | What a model thought before it answered. |
     | `chat-view--call` | What a tool did. |
     | `chat-view--note` | That an answer broke off, or a question was not sent. |
+    | `chat-view--added`, `chat-view--removed` | A line of a planned change. |
     """
 
     DEFAULT_CSS = """
@@ -54,11 +58,13 @@ class ChatView(StreamView):
         & .chat-view--thoughts { color: $text-muted; text-style: italic; }
         & .chat-view--call { color: $text-muted; }
         & .chat-view--note { color: $text-warning; }
+        & .chat-view--added { color: $text-success; }
+        & .chat-view--removed { color: $text-error; }
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, follow: bool = True) -> None:
+        super().__init__(id=id, follow=follow)
         self._pieces: tuple[Piece, ...] = ()
         self._first_rows: list[int] = []
         del self._starts[:]
@@ -96,8 +102,18 @@ class ChatView(StreamView):
         self.refresh_lines(first, rows)
 
     def show_end(self) -> None:
-        """Go to the end, and follow it."""
-        self.action_scroll_bottom()
+        """Go to the end, the view full of what comes before it, and follow it."""
+        rows, height = len(self._starts), self.size.height
+        self._following = self._moving = True
+        try:
+            self.virtual_size = Size(self._width, max(rows, height))
+            self.scroll_to(y=max(0, rows - height), animate=False, force=True)
+        finally:
+            self._moving = False
+
+    def action_scroll_bottom(self) -> None:
+        """Scroll to the last row, and follow it."""
+        self.show_end()
 
     def spoken(self) -> str:
         """The row that is read."""
@@ -119,7 +135,10 @@ class ChatView(StreamView):
             if not self._following and 0 <= top < len(self._first_rows):
                 self._fit()
                 self.scroll_to(y=self._first_rows[top], animate=False, force=True)
-        self._fit()
+        if self._following:
+            self.show_end()
+        else:
+            self._fit()
         self.refresh()
 
     def _wrap_pieces(self, index: int) -> None:

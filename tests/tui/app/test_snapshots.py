@@ -20,12 +20,13 @@ from tests.tui.app.providers import TEXT as PROVIDERS
 from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
-from tests.tui.snapshots import Snapshots
+from tests.tui.snapshots import SIZES, Snapshots
 from tui import language
 from tui.keymap import Keymap
 from tui.screens.branch_name import BranchNameDialog
 from tui.screens.budget import BudgetDialog
 from tui.screens.bundle_file import BundleFileDialog
+from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
 from tui.screens.compare import CompareScreen
 from tui.screens.conflict import ConflictScreen
@@ -252,6 +253,29 @@ async def test_generating(editor: Open, snapshots: Snapshots, monkeypatch: pytes
         await ed.press("ctrl+o")
         await on(ed, PickDialog)
         await snapshots.check(ed, "passage/provider")
+
+
+async def test_chatting(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Nine, and there should have been ten.\n\nInes counted them twice."
+    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=0))
+    async with editor() as ed:
+        await ed.desk.open_story("the-quay", None, "librarian.chat")
+        await ed.until(lambda: ed.desk.session is not None and ed.session.agent == "librarian.chat" and ed.session.rows)
+        await ed.press("c")
+        await on(ed, ChatScreen)
+        await ed.until(lambda: ed.app.screen._model, "the conversations")
+        await snapshots.check(ed, "chat/empty")
+        await ed.type("How many boats?")
+        await ed.press("enter")
+        await ed.until(lambda: ed.shows("counted them twice") and ed.app.screen._turn is None)
+        ed.app.screen._show_state()
+        await snapshots.check(ed, "chat/answered", ((40, 12), *SIZES))
+        language.use("zh")
+        try:
+            ed.app.screen.say_again()
+            await snapshots.check(ed, "chat/chinese", ((40, 12), (80, 24)))
+        finally:
+            language.use("en")
 
 
 async def test_no_story(editor: Open, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
