@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from engine import disk
 from engine.agents.sources import NO_SOURCES, Persona, Sources
 from engine.blocks.apply import ScriptResult
 from engine.blocks.config import BlockConfig
@@ -108,8 +109,12 @@ NOBODY: Final = Partner()
 class Turn:
     """A question that was sent, and its answer as it arrives. It goes on, and is saved, when nobody looks."""
 
-    def __init__(self, store: ConversationStore, conversation: Conversation, run: Run, wire: _TalkWire) -> None:
+    def __init__(
+        self, store: ConversationStore, conversation: Conversation, run: Run, wire: _TalkWire, rescued: Path
+    ) -> None:
+        """`rescued` is the folder for an answer that can't be kept where it belongs."""
         self.store = store
+        self._rescued = rescued
         self.conversation = conversation
         """As it was with the question."""
         self.run = run
@@ -157,7 +162,15 @@ class Turn:
         asked = self.conversation.messages[-1]
         if settled is None:
             return self.store.withdraw(self.conversation.id, asked.id, why)
-        return self.store.append(self.conversation.id, settled)
+        try:
+            return self.store.append(self.conversation.id, settled)
+        except StonehandError as error:
+            # As when the branch was deleted meanwhile: what was said is put where it can be found.
+            file = self._rescued / f"{self.conversation.id}-{asked.id}.txt"
+            with suppress(OSError):  # the write says what is wrong
+                self._rescued.mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.write_atomic(file, settled.content.encode("utf-8", "replace"))
+            raise StonehandError(f"the answer can't be kept: {error}", repair=f"it is written to {file}") from None
 
 
 class Conversations:
@@ -277,8 +290,14 @@ class Conversations:
         elif again.withdrawn and again.id:
             conversation = store.withdraw(conversation.id, again.id, "")
         wire.history = history(conversation.messages)
-        run = Run(replace(prompt, warnings=(*prompt.warnings, *warned)), wire, model=model or "", on_text=on_text)
-        turn = Turn(store, conversation, run, wire)
+        run = Run(
+            replace(prompt, warnings=(*prompt.warnings, *warned)),
+            wire,
+            model=model or "",
+            max_output_tokens=self._door.story(story_id).meta().settings.max_output_tokens,
+            on_text=on_text,
+        )
+        turn = Turn(store, conversation, run, wire, self._door.state / "rescued")
         with self._lock:
             turn.saved = self._submit(turn.conclude())
             self._turns[conversation.file] = turn

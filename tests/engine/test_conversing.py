@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from engine.budget import OverBudget
 from engine.chat import PersonaChoice
 from engine.conversing import CONTINUE, INTERRUPTED, Partner
-from engine.errors import NotFound, WrongInput
+from engine.errors import NotFound, StonehandError, WrongInput
 from engine.models.wire.base import Failure, Request, Start, Stop, Text
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY
@@ -125,6 +126,22 @@ def test_what_arrived_is_kept_when_the_program_closes(
     found = opened().conversations.store(STORY, LIBRARIAN).read(turn.conversation.id)
     assert [message.content for message in found.messages] == ["How many?", "Ni"]
     assert found.messages[1].interrupted == "the program was closed"
+
+
+def test_an_answer_that_cannot_be_kept_is_put_where_it_can_be_found(
+    workspace: Workspace, scripted: Callable[..., Scripted], state: Path
+) -> None:
+    scripted(["Nine.", ...])
+    talk = workspace.conversations
+    turn = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "How many?")
+    while turn.view().text != "Nine.":
+        pass
+    turn.conversation.file.write_text("{")
+    turn.stop()
+    with pytest.raises(StonehandError, match="it is written to"):
+        turn.saved.result(5)
+    assert turn.conversation.file.read_text() == "{"
+    assert [file.read_text() for file in (state / "rescued").iterdir()] == ["Nine."]
 
 
 def test_nothing_is_written_for_what_cannot_be_sent(
