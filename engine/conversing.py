@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -36,10 +36,10 @@ from engine.chat.turns import INTERRUPTED as INTERRUPTED
 from engine.document import Document
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Failure, Request, Wire
-from engine.prompt import Base, Prompt, assemble
+from engine.models.wire.base import ChatMessage, Wire
+from engine.prompt import Base, Prompt
 from engine.runs import Directions, Run, RunView
-from engine.session import Loaded
+from engine.session import Loaded, Session
 from engine.story import Fragment, StoryFolder
 from engine.story.branches import now_iso
 from engine.text import is_blank
@@ -47,7 +47,9 @@ from engine.text import is_blank
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engine.models.wire.events import Event
+    from engine.generation import Generation
+    from engine.runs.events import RunEvent
+    from engine.runs.view import PlanView
 
 CONTINUE: Final = "Go on from where you were interrupted."
 """What is asked to go on with an answer that broke off."""
@@ -83,7 +85,10 @@ class Door(Protocol):
         model: str | None = None,
         words_per_second: float | None = None,
     ) -> Wire: ...
-    def budget(self, story_id: str, role: str, *, model: str | None = None) -> Budget: ...
+    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session: ...
+    def budget(self, story_id: str, role: str, *, provider: str | None = None, model: str | None = None) -> Budget: ...
+    @property
+    def generation(self) -> Generation: ...
 
 
 class Submit(Protocol):
@@ -110,7 +115,12 @@ class Turn:
     """A question that was sent, and its answer as it arrives. It goes on, and is saved, when nobody looks."""
 
     def __init__(
-        self, store: ConversationStore, conversation: Conversation, run: Run, wire: _TalkWire, rescued: Path
+        self,
+        store: ConversationStore,
+        conversation: Conversation,
+        run: Run,
+        warnings: tuple[str, ...],
+        rescued: Path,
     ) -> None:
         """`rescued` is the folder for an answer that can't be kept where it belongs."""
         self.store = store
@@ -118,7 +128,8 @@ class Turn:
         self.conversation = conversation
         """As it was with the question."""
         self.run = run
-        self._wire = wire
+        self.warnings = (*run.prompt.warnings, *warnings)
+        """What is to be said before the answer comes."""
         self.saved: concurrent.futures.Future[Conversation]
         """The conversation with its answer, once that has ended and is on disk; what went wrong with saving it."""
 
@@ -127,18 +138,29 @@ class Turn:
         return self.run.view()
 
     @property
+    def waiting(self) -> tuple[PlanView, ...]:
+        """The changes to the story for which the answer waits: `decide` on each."""
+        return tuple(plan for plan in self.view().plans if plan.waits)
+
+    @property
     def finished(self) -> bool:
         """Whether it has ended and is saved, or could not be."""
         return self.saved.done()
+
+    def decide(self, plan_id: str, accept: bool) -> None:
+        """Accept or decline changes to the story that wait for the author. May wait for the disk; raises
+        `StonehandError`.
+        """
+        self.run.decide(plan_id, accept)
 
     def stop(self) -> None:
         """End the answer; what has arrived of it stays. Thread-safe."""
         self.run.stop()
 
-    async def conclude(self) -> Conversation:
-        """Run to the end and save what came; returns the conversation."""
+    async def conclude(self, ended: concurrent.futures.Future[RunView]) -> Conversation:
+        """Wait for the end of the run and save what came; returns the conversation."""
         try:
-            await self.run.stream()
+            await asyncio.wrap_future(ended)
         except asyncio.CancelledError:
             # The program ends, and with it the loop: there is nobody to wait for.
             with suppress(StonehandError):
@@ -147,17 +169,18 @@ class Turn:
         return await asyncio.to_thread(self._settle)
 
     def _settle(self, closed: str = "") -> Conversation:
-        view, failure = self.run.view(), self._wire.failure
+        view = self.run.view()
         why = closed or view.failure or (STOPPED if view.phase == "stopped" else "")
-        keeps = failure.keeps_progress if failure is not None else view.phase == "stopped" or bool(closed)
+        keeps = view.error.keeps_progress if view.error is not None else True
         settled = settled_answer(
             view.text,
-            (),
+            self.run.added,
             now_iso(),
             failure=why,
             keeps_progress=keeps,
-            reasoning=self.run.thoughts,
+            reasoning=view.thoughts,
             model=view.model,
+            step_limit=view.steps_exceeded,
         )
         asked = self.conversation.messages[-1]
         if settled is None:
@@ -211,14 +234,13 @@ class Conversations:
         story_id: str,
         partner: Partner = NOBODY,
         *,
-        config: BlockConfig | None = None,
         model: str | None = None,
     ) -> Loaded:
         """What the prompt of a conversation is built from, for a session to show. It may run scripts."""
         document = self._door.document(story_id, store.agent, store.branch)
         if (fault := document.fault) is not None:
             raise InvalidFile.of(fault)
-        config = document.config if config is None else config
+        config = document.config
         sources = self._sources(story_id, store, partner)
         base = self._door.base(story_id, store.agent, store.branch, "", config, model=model, sources=sources)
         return Loaded(base, self._door.evaluate(base, config))
@@ -244,10 +266,9 @@ class Conversations:
         partner: Partner = NOBODY,
         provider: str | None = None,
         model: str | None = None,
-        config: BlockConfig | None = None,
         words_per_second: float | None = None,
         over_budget: bool = False,
-        on_text: Callable[[str], None] | None = None,
+        on_event: Callable[[RunEvent], None] | None = None,
     ) -> Turn:
         """Say something in a conversation, in a new one with `partner` where there is none, and begin the answer.
 
@@ -270,14 +291,14 @@ class Conversations:
             if again is None and (last is None or not last.interrupted):
                 raise WrongInput("there is nothing to send again", repair="write something")
             text = CONTINUE if again is None else again.content
-        if config is None:
-            config = self._door.document(story_id, store.agent, store.branch).config
-        loaded = self.loaded(store, story_id, partner, config=config, model=model)
-        prompt = assemble(loaded.base, config, loaded.results)
-        wire = _TalkWire(self._door.wire(prompt, provider, model=model, words_per_second=words_per_second))
+        loaded = self.loaded(store, story_id, partner, model=model)
+        session = self._door.session(story_id, store.agent, store.branch)
+        session.install(loaded)
+        prompt = session.prompt()
+        self._door.wire(prompt, provider, model=model)  # raises for a provider that can't be called
         known = conversation.messages if conversation is not None else ()
         sent = history((*known, question(text)))
-        warned = self._check_budget(story_id, store.agent, prompt, sent, model, over_budget)
+        warned = self._check_budget(story_id, store.agent, prompt, sent, provider, model, over_budget)
         if conversation is None:
             conversation = store.create(
                 character=partner.character,
@@ -289,17 +310,19 @@ class Conversations:
             conversation = store.append(conversation.id, question(text))
         elif again.withdrawn and again.id:
             conversation = store.withdraw(conversation.id, again.id, "")
-        wire.history = history(conversation.messages)
-        run = Run(
-            replace(prompt, warnings=(*prompt.warnings, *warned)),
-            wire,
-            model=model or "",
-            max_output_tokens=self._door.story(story_id).meta().settings.max_output_tokens,
-            on_text=on_text,
+        run = self._door.generation.prepare(
+            session,
+            provider=provider,
+            model=model,
+            sources=self._sources(story_id, store, partner),
+            history=history(conversation.messages),
+            on_event=on_event,
+            words_per_second=words_per_second,
         )
-        turn = Turn(store, conversation, run, wire, self._door.state / "rescued")
+        run.input = text
+        turn = Turn(store, conversation, run, warned, self._door.state / "rescued")
         with self._lock:
-            turn.saved = self._submit(turn.conclude())
+            turn.saved = self._submit(turn.conclude(self._door.generation.start(run)))
             self._turns[conversation.file] = turn
         return turn
 
@@ -321,32 +344,15 @@ class Conversations:
         agent: str,
         prompt: Prompt,
         sent: Sequence[ChatMessage],
+        provider: str | None,
         model: str | None,
         over_budget: bool,
     ) -> tuple[str, ...]:
         """A warning where the prompt with its conversation may not fit. Raises `OverBudget` for one that can't."""
-        budget = self._door.budget(story_id, agent, model=model)
-        used = prompt.tokens.total + sum(estimate_tokens(message.content) for message in sent)
+        budget = self._door.budget(story_id, agent, provider=provider, model=model)
+        used = prompt.tokens.total + self._door.generation.tool_tokens(prompt)
+        used += sum(estimate_tokens(message.content) for message in sent)
         fit = budget.fit(used)
         if fit == "no" and not over_budget:
             raise refusal(budget, used, prompt.blocks, OVER_BUDGET)
         return (warning(budget, used),) if fit in ("no", "maybe") else ()
-
-
-class _TalkWire:
-    """A wire that is sent a conversation behind the prompt, and remembers how a call failed."""
-
-    def __init__(self, wire: Wire) -> None:
-        self.name = wire.name
-        self.label = wire.label
-        self.history: tuple[ChatMessage, ...] = ()
-        self.failure: Failure | None = None
-        self._wire = wire
-
-    async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
-        whole = replace(request, messages=(*request.messages, *self.history))
-        async with aclosing(self._wire.stream(whole)) as events:
-            async for event in events:
-                if isinstance(event, Failure):
-                    self.failure = event
-                yield event

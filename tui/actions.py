@@ -168,6 +168,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("conversations", ("ctrl+o",), "chat", priority=True),
     Action("new-chat", ("ctrl+n",), "chat", priority=True),
     Action("persona", ("w",), "chat"),
+    Action("changes", ("f8", "a"), "chat"),
     Action("chat-prompt", ("p",), "chat"),
     Action("thoughts", ("z",), "chat"),
     Action("earlier", ("e",), "chat"),

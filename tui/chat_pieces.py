@@ -28,13 +28,19 @@ def message_pieces(messages: Iterable[Message], name: str, *, thoughts: bool) ->
     return pieces
 
 
-def live_pieces(view: RunView, thoughts_so_far: str, name: str, *, thoughts: bool) -> list[Piece]:
+def live_pieces(view: RunView, name: str, *, thoughts: bool) -> list[Piece]:
     """An answer that is arriving, behind the question."""
     pieces = [SPACE, Piece("agent", name)]
-    if thoughts_so_far:
-        pieces.append(_thoughts(thoughts_so_far, thoughts))
+    if view.thoughts:
+        pieces.append(_thoughts(view.thoughts, thoughts))
+    pieces += (Piece("call", _called(call.name, call.arguments, call.result)) for call in view.calls)
     if view.text:
         pieces.append(Piece("text", view.text))
+    if view.retry is not None:
+        pieces.append(Piece("note", t("chat.retried", why=view.retry.reason, seconds=round(view.retry.seconds))))
+    waiting = next((plan for plan in view.plans if plan.waits), None)
+    if waiting is not None:
+        pieces.append(Piece("note", t("chat.changes-wait", count=len(waiting.plan.changes))))
     return pieces
 
 
@@ -59,14 +65,24 @@ def _thoughts(text: str, shown: bool) -> Piece:
 
 def _calls(message: Message) -> Iterable[str]:
     """One line for each call of a tool: what it did."""
-    if not message.steps:
-        return
-    from engine.tools import describe_call
-
     results = {step.call_id: step.content for step in message.steps if step.role == "tool"}
     for step in message.steps:
         for call in step.calls:
-            yield f"▸ {describe_call(call.name, _json(call.arguments), _json(results.get(call.id, '')))}"
+            yield _called(call.name, _json(call.arguments), _json(results.get(call.id, "")) or {})
+
+
+def _called(name: str, arguments: Any, result: Any) -> str:
+    """What a call did; without a result it is still at work."""
+    from engine.tools import describe_call
+
+    line = f"▸ {describe_call(name, arguments, result)}"
+    if result is None:
+        return f"{line} …"
+    done = result.get("results") if isinstance(result, dict) else None
+    declined = isinstance(done, list) and any(
+        isinstance(item, dict) and item.get("status") == "declined" for item in done
+    )
+    return f"{line} · {t('chat.declined')}" if declined else line
 
 
 def _json(text: str) -> Any:

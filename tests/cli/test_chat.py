@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from engine.workspace import Workspace
+from tests.chatting import RENAMING, Scripted
 from tests.cli.conftest import Run
 from tests.mock_provider.scripts import plain
 from tests.mock_provider.server import Reply
@@ -24,7 +28,8 @@ def test_a_conversation_over_a_provider(run: Run, story: Path, serve: Serve) -> 
     assert (done.code, done.text) == (0, "Nine boats.\x1b[2J\n")
     done = run(*LIBRARIAN, "-", "--provider", "mine", "--ndjson", stdin=b"Sure?\n")
     events = [json.loads(line) for line in done.text.splitlines()]
-    assert [event["type"] for event in events] == ["text", "finish"] and events[0]["text"] == "Ten."
+    assert [event["text"] for event in events if event["type"] == "text"] == ["Ten."]
+    assert [event["type"] for event in events if event["type"] != "progress"] == ["text", "finish", "saved"]
     sent = mock.received[1].document["messages"]
     assert sent[:2] == mock.received[0].document["messages"][:2]
     assert [(item["role"], item["content"]) for item in sent[2:]] == [
@@ -39,6 +44,17 @@ def test_a_conversation_over_a_provider(run: Run, story: Path, serve: Serve) -> 
     shown = run(*LIBRARIAN, "--show", "--json").document
     assert "too odd" in shown["messages"][4]["withdrawn"]
     assert "\x1b" not in run(*LIBRARIAN, "--show").text
+
+
+def test_changes_are_declined_where_nobody_can_be_asked(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = story / "branches" / "main" / "fragments" / "ch-bafego.json"
+    before = file.read_bytes()
+    for edits, changed in (("ask", False), ("decline", False), ("accept", True)):
+        wire = Scripted(RENAMING, ["Well."])
+        monkeypatch.setattr(Workspace, "wire", lambda *_, wire=wire, **__: wire)
+        done = run(*LIBRARIAN, "She counts once.", "--new", "--edits", edits)
+        assert done.code == 0 and done.text == "Well.\n" and "change character ch-bafego (Ines)" in done.err
+        assert (file.read_bytes() != before) == changed
 
 
 def test_a_character_and_its_persona(run: Run, story: Path) -> None:

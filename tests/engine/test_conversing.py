@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +13,13 @@ from engine.budget import OverBudget
 from engine.chat import PersonaChoice
 from engine.conversing import CONTINUE, INTERRUPTED, Partner
 from engine.errors import NotFound, StonehandError, WrongInput
-from engine.models.wire.base import Failure, Request, Start, Stop, Text
+from engine.models.wire.base import Failure
 from engine.workspace import Workspace
+from tests.chatting import RENAMING, Scripted, calling
 from tests.engine.conftest import STORY
 
 LIBRARIAN = "librarian.chat"
 CHARACTER = "character-chat.chat"
-
-
-class Scripted:
-    """Answers with one script after the other: events, or texts; `...` waits until it is stopped."""
-
-    name = label = "scripted"
-
-    def __init__(self, *scripts: list[Any]) -> None:
-        self.scripts: Iterator[list[Any]] = iter(scripts)
-        self.requests: list[Request] = []
-
-    async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
-        self.requests.append(request)
-        yield Start("m-1")
-        for item in next(self.scripts):
-            if item is ...:
-                await asyncio.Event().wait()
-            yield Text(item) if isinstance(item, str) else item
-        yield Stop("end_turn")
-
-    def sent(self) -> list[tuple[str, str]]:
-        """What the last request had behind the prompt."""
-        messages = [(message.role, message.content) for message in self.requests[-1].messages]
-        return messages[2:]
 
 
 @pytest.fixture
@@ -68,6 +45,50 @@ def test_a_question_its_answer_and_the_next(workspace: Workspace, scripted: Call
     talk.ask(store, STORY, saved, "Sure?").saved.result(5)
     assert wire.sent() == [("user", "How many?"), ("assistant", "Nine boats."), ("user", "Sure?")]
     assert wire.requests[0].messages[:2] == wire.requests[1].messages[:2]
+
+
+def test_what_tools_gave_is_sent_again(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
+    wire = scripted(["Let me see. ", *calling("readStorySummary")], ["None."], ["Yes."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    saved = talk.ask(store, STORY, None, "A summary?").saved.result(5)
+    assert "readStorySummary" in {tool.name for tool in wire.requests[0].tools}
+    assert [step.role for step in saved.messages[1].steps] == ["assistant", "tool", "assistant"]
+    first = wire.requests[1].messages
+    talk.ask(store, STORY, saved, "Sure?").saved.result(5)
+    assert wire.requests[2].messages[: len(first)] == first
+    assert [role for role, _ in wire.sent()] == ["user", "assistant", "tool", "assistant", "user"]
+    document = json.loads(saved.file.read_bytes())["messages"][1]
+    assert document["role"] == "assistant" and document["content"].startswith("Let me see.")
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_changes_wait_for_the_author(
+    workspace: Workspace, scripted: Callable[..., Scripted], story: Path, accept: bool
+) -> None:
+    scripted(RENAMING, ["Well."])
+    talk = workspace.conversations
+    turn = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "She counts once.")
+    file = story / "branches" / "main" / "fragments" / "ch-bafego.json"
+    before = file.read_bytes()
+    while not (waiting := turn.waiting):
+        assert not turn.finished
+    assert file.read_bytes() == before
+    turn.decide(waiting[0].id, accept)
+    saved = turn.saved.result(5)
+    assert ("Counts." in json.loads(file.read_bytes())["content"]) == accept == (file.read_bytes() != before)
+    assert saved.messages[1].content == "Well." and len(saved.messages[1].steps) == 3
+
+
+def test_a_failure_behind_a_step_keeps_the_step(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
+    wire = scripted(calling("readStorySummary"), ["Then", Failure("network", "it broke off")], ["Yes."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    saved = talk.ask(store, STORY, None, "A summary?").saved.result(5)
+    assert saved.messages[1].interrupted == "it broke off" and "Then" in saved.messages[1].content
+    talk.ask(store, STORY, saved, None).saved.result(5)
+    assert [role for role, _ in wire.sent()] == ["user", "assistant", "tool", "assistant", "user"]
+    assert wire.sent()[-2:] == [("assistant", INTERRUPTED), ("user", CONTINUE)]
 
 
 def test_stopped_and_gone_on_with(workspace: Workspace, scripted: Callable[..., Scripted]) -> None:
@@ -125,7 +146,7 @@ def test_what_arrived_is_kept_when_the_program_closes(
     workspace.close()
     found = opened().conversations.store(STORY, LIBRARIAN).read(turn.conversation.id)
     assert [message.content for message in found.messages] == ["How many?", "Ni"]
-    assert found.messages[1].interrupted == "the program was closed"
+    assert found.messages[1].interrupted in ("stopped", "the program was closed")
 
 
 def test_an_answer_that_cannot_be_kept_is_put_where_it_can_be_found(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine.differences import compare_lines
 from engine.errors import StonehandError, WrongInput
 from tui.commands.frame import (
     POLL,
@@ -28,6 +29,8 @@ from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, inert, messa
 if TYPE_CHECKING:
     from engine.chat import Conversation, ConversationStore, PersonaChoice
     from engine.conversing import Conversations, Partner, Turn
+    from engine.runs.events import RunEvent
+    from engine.runs.view import PlanView
     from engine.workspace import Workspace
 
 GONE = "whoever read standard output has gone; the answer so far is in the conversation"
@@ -48,6 +51,12 @@ PERSONAS = "stranger, the id of a character, or who it is in your words"
     "--pace", type=click.FloatRange(min=0), metavar="WORDS", help="Words a second of the rehearsal; 0: at once."
 )
 @click.option("--over-budget", is_flag=True, help="Send what does not fit the model, too.")
+@click.option(
+    "--edits",
+    type=click.Choice(["ask", "accept", "decline"]),
+    default="ask",
+    help="What becomes of changes to the story; where nobody can be asked they are declined.",
+)
 @click.option("--retry", is_flag=True, help="Send the last question again, or go on with an answer that broke off.")
 @click.option("--ndjson", is_flag=True, help="Print each event as it comes, a JSON object a line.")
 @click.option("--list", "listed", is_flag=True, help="List the conversations.")
@@ -69,6 +78,7 @@ def chat(
     model: str | None,
     pace: float | None,
     over_budget: bool,
+    edits: str,
     retry: bool,
     ndjson: bool,
     listed: bool,
@@ -116,7 +126,7 @@ def chat(
     if known is not None and persona is not None:
         known = store.set_persona(known.id, _persona(talk, story, branch, persona))
     partner = _partner(talk, story, branch, character, persona)
-    talking = _Talking(workspace, story, store, partner, provider, model, pace, over_budget, as_json, ndjson)
+    talking = _Talking(workspace, story, store, partner, provider, model, pace, over_budget, edits, as_json, ndjson)
     if text is None and not retry:
         if as_json or ndjson or sys.stdin is None or not sys.stdin.isatty():
             raise WrongInput("there is no message", repair="give one, or - for standard input")
@@ -137,16 +147,19 @@ class _Talking:
         model: str | None,
         pace: float | None,
         over_budget: bool,
+        edits: str,
         as_json: bool,
         ndjson: bool,
     ) -> None:
         self._workspace, self._story, self._store, self._partner = workspace, story, store, partner
         self._provider, self._model, self._pace, self._over = provider, model, pace, over_budget
-        self._as_json, self._ndjson = as_json, ndjson
+        self._decided: set[str] = set()
+        self._edits, self._as_json, self._ndjson = edits, as_json, ndjson
 
     def once(self, known: Conversation | None, text: str | None) -> tuple[Conversation, int]:
         """One question and its answer; returns the conversation and the exit code. Raises what went wrong."""
-        pieces: queue.SimpleQueue[str] = queue.SimpleQueue()
+        events: queue.SimpleQueue[RunEvent | None] = queue.SimpleQueue()
+        self._decided.clear()
         turn = self._workspace.conversations.ask(
             self._store,
             self._story,
@@ -157,11 +170,11 @@ class _Talking:
             model=self._model,
             words_per_second=self._pace,
             over_budget=self._over,
-            on_text=pieces.put,
+            on_event=events.put,
         )
-        for warning in turn.run.prompt.warnings:
+        for warning in turn.warnings:
             warn(warning)
-        end = self._stream(turn, pieces)
+        end = self._stream(turn, events)
         saved = waited(turn.saved)
         view = turn.view()
         for problem in saved.problems:
@@ -169,9 +182,7 @@ class _Talking:
         if self._as_json:
             write_json(_answer_document(saved, turn))
         elif self._ndjson:
-            if view.failure:
-                self._event({"type": "error", "message": view.failure})
-            self._event({"type": "finish", "finishReason": view.finish, "conversation": saved.id})
+            self._event({"type": "saved", "conversation": saved.id, "title": saved.title})
         if view.failure:
             raise StonehandError(f"the answer failed: {view.failure}", repair="--retry sends the question again")
         if view.phase == "stopped":
@@ -200,27 +211,34 @@ class _Talking:
     def _event(self, event: dict[str, Any]) -> None:
         write(json.dumps(event, ensure_ascii=False) + "\n")
 
-    def _stream(self, turn: Turn, pieces: queue.SimpleQueue[str]) -> int:
+    def _stream(self, turn: Turn, events: queue.SimpleQueue[RunEvent | None]) -> int:
         """Write the answer as it comes; the exit code for when it was stopped."""
-        turn.saved.add_done_callback(lambda _: pieces.put(""))  # wakes the loop below
+        turn.saved.add_done_callback(lambda _: events.put(None))  # wakes the loop below
         last = "\n"
         end = INTERRUPTED
 
-        def show(text: str) -> None:
+        def show(event: RunEvent | None) -> None:
             nonlocal last
-            if not text or self._as_json:
+            if event is None or self._as_json:
                 return
+            told = event.as_json()
             if self._ndjson:
-                self._event({"type": "text", "text": text})
-            else:
-                write(text)
-                last = text[-1]
+                self._event(told)
+            elif told["type"] == "text" and told["text"]:
+                write(told["text"])
+                last = told["text"][-1]
+            elif told["type"] == "tool-result":
+                from engine.tools import describe_call
+
+                message(describe_call(told["toolName"], None, told["result"]))
 
         try:
             with terminable():
                 while not turn.finished:
                     with suppress(queue.Empty):
-                        show(pieces.get(timeout=POLL))
+                        show(events.get(timeout=POLL))
+                    for waiting in turn.waiting:
+                        self._decide(turn, waiting)
         except KeyboardInterrupt as interrupt:
             if isinstance(interrupt, Terminated):
                 end = TERMINATED
@@ -230,11 +248,32 @@ class _Talking:
             turn.stop()
             waited(turn.saved)
             raise StonehandError(GONE) from None
-        while not pieces.empty():
-            show(pieces.get())
+        while not events.empty():
+            show(events.get())
         if last != "\n":
             write("\n")
         return end
+
+    def _decide(self, turn: Turn, waiting: PlanView) -> None:
+        """Accept or decline changes to the story, as the call says, or as the author does who is asked."""
+        if waiting.id in self._decided:
+            return
+        self._decided.add(waiting.id)
+        accept = self._edits == "accept"
+        asks = sys.stdin is not None and sys.stdin.isatty() and not (self._as_json or self._ndjson)
+        message(f"changes to the story: {len(waiting.plan.changes)}")
+        for change in waiting.plan.changes:
+            message(f"  {change.kind} {change.type} {change.fragment_id} ({(change.before or change.after).name})")
+        if self._edits == "ask" and asks:
+            for change in waiting.plan.changes:
+                before = "" if change.before is None else change.before.content
+                for line in compare_lines(before, change.after.content):
+                    if line.sign != " ":
+                        message(f"  {line.sign} {line.text}")
+            accept = click.confirm("Accept them?", default=False, err=True)
+        elif self._edits == "ask":
+            message("declined, for nobody can be asked; --edits accept accepts them")
+        turn.decide(waiting.id, accept)
 
 
 def _known(store: ConversationStore, conversation: str | None, character: str | None) -> Conversation | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from engine.chat import Conversation, ConversationStore
     from engine.conversing import Conversations, Turn
+    from engine.runs.view import PlanView
     from engine.workspace import Fragment
 
 STREAM_RATE = 10
@@ -78,7 +79,6 @@ class ChatScreen(WorkingScreen[None]):
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "chat"))
         self.input.focus()
         self._show_state()
         self.begin(self._open_last, "open", exclusive=True)
@@ -295,7 +295,6 @@ class ChatScreen(WorkingScreen[None]):
 
     async def _send(self, text: str | None, *, over_budget: bool = False) -> None:
         session, known, partner = self._session, self._known, self._partner
-        config = session.document.config
         if known is None and partner.character is None and session.agent != self.talk.agents[0]:
             await self._begin_new()
             partner = self._partner
@@ -303,9 +302,7 @@ class ChatScreen(WorkingScreen[None]):
                 return
         try:
             turn = await self.wait(
-                lambda: self.talk.ask(
-                    self.store, session.story, known, text, partner=partner, config=config, over_budget=over_budget
-                )
+                lambda: self.talk.ask(self.store, session.story, known, text, partner=partner, over_budget=over_budget)
             )
         except OverBudget as error:
             if await self._sends_all_the_same(error):
@@ -317,8 +314,8 @@ class ChatScreen(WorkingScreen[None]):
         if text is not None and self.input.value == text:
             self.input.load("")
             await self.wait(lambda: self.talk.remember_draft(self.store, ""))
-        if turn.run.prompt.warnings:
-            self.say(turn.run.prompt.warnings[0], warning=True)
+        if turn.warnings:
+            self.say(turn.warnings[0], warning=True)
         self._turn = turn
         self._show(turn.conversation)
         self.view.show_end()
@@ -335,6 +332,26 @@ class ChatScreen(WorkingScreen[None]):
         """End the answer; what has arrived stays."""
         if self._turn is not None:
             self._turn.stop()
+
+    def action_changes(self) -> None:
+        """Show the changes to the story that wait, and accept or decline them."""
+        waiting = self._turn.waiting if self._turn is not None else ()
+        if waiting:
+            self.begin(lambda: self._decide(waiting[0]), "changes", exclusive=True)
+        else:
+            self.say(t("chat.no-changes"), warning=True)
+
+    async def _decide(self, waiting: PlanView) -> None:
+        from tui.screens.plan import PlanDialog
+
+        turn = self._turn
+        accepted = await self.app.push_screen_wait(PlanDialog(waiting.plan))
+        if accepted is None or turn is None:
+            return
+        try:
+            await self.wait(lambda: turn.decide(waiting.id, accepted))
+        except StonehandError as error:
+            self.report(error)
 
     def _follow(self) -> None:
         profile = self.stonehand.profile
@@ -357,7 +374,7 @@ class ChatScreen(WorkingScreen[None]):
             self._show_saved(turn)
             return
         view = turn.view()
-        live = live_pieces(view, turn.run.thoughts, self._answers, thoughts=self._thoughts)
+        live = live_pieces(view, self._answers, thoughts=self._thoughts)
         self.view.show_pieces([*self._said, *live])
         self._show_state()
 
@@ -377,7 +394,7 @@ class ChatScreen(WorkingScreen[None]):
         if view.failure:
             self.report(StonehandError(view.failure))
         elif is_spoken(self):
-            self.say(t(f"passage.phase.{view.phase}"))
+            self.say(t(f"chat.phase.{view.phase}"))
         self.refresh_bindings()
 
     # -- what is shown
@@ -404,8 +421,16 @@ class ChatScreen(WorkingScreen[None]):
         self.view.show_pieces(self._said)
         self._show_state()
 
+    def _show_keys(self, waiting: bool) -> None:
+        """The keys that matter now: first that of changes that wait, that of stopping while there is an answer."""
+        keys = bar_keys(self.stonehand.keys, "chat")
+        first = [key for key in keys if waiting and key[2].id == "changes"]
+        hidden = {"changes"} if self.answering else {"changes", "stop-answer"}
+        self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
+
     def _show_state(self, done: Turn | None = None) -> None:
         known, turn = self._known, done or self._turn
+        self._show_keys(turn is not None and bool(turn.waiting))
         title = known.title if known is not None else t("chat.new")
         self.query_one("#top", TopBar).show(
             title, self._session.branch, " · ".join(filter(None, (self._answers, self._model))), self._answers
@@ -415,14 +440,14 @@ class ChatScreen(WorkingScreen[None]):
             if self._partner.character is not None:
                 text = f"{t('chat.to', who=self._persona_name())} · {text}"
         else:
-            view = turn.view()
+            view, waiting = turn.view(), turn.waiting
             seconds = 0 if is_spoken(self) else int(view.seconds)
-            stated = (view.phase, seconds)
+            stated = (view.phase, seconds, len(waiting))
             if done is None and stated == self._stated:
                 return
             self._stated = stated
             parts = [
-                t(f"passage.phase.{view.phase}"),
+                t(f"chat.phase.{view.phase}"),
                 t("passage.seconds", seconds=int(view.seconds)),
                 t(
                     "passage.tokens",
@@ -431,6 +456,8 @@ class ChatScreen(WorkingScreen[None]):
                 ),
                 view.model,
             ]
+            if waiting:
+                parts = [t("chat.phase.asking"), t("chat.changes-wait", count=len(waiting[0].plan.changes))]
             text = " · ".join(part for part in parts if part)
         self.query_one("#status", Static).update(Content(text))
 
@@ -452,7 +479,6 @@ class ChatScreen(WorkingScreen[None]):
             self._show(self._known)
 
     def say_again(self) -> None:
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "chat"))
         self._stated = ()
         self._show(self._known)
 
@@ -465,9 +491,8 @@ class ChatScreen(WorkingScreen[None]):
 
         shown, partner = self._session, self._partner
         session = self.workspace.session(shown.story, shown.agent, shown.branch)
-        config = shown.document.config
         try:
-            loaded = await self.wait(lambda: self.talk.loaded(self.store, shown.story, partner, config=config))
+            loaded = await self.wait(lambda: self.talk.loaded(self.store, shown.story, partner))
         except StonehandError as error:
             self.report(error)
             return

@@ -35,7 +35,7 @@ class PlanDialog(ModalScreen[bool | None]):
         self._plan = plan
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog wide") as dialog:
+        with Vertical(classes="dialog") as dialog:
             dialog.border_title = t("chat.plan.title", count=len(self._plan.changes))
             yield ChatView(id="plan", follow=False)
             with Horizontal(classes="answers"):

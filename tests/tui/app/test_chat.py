@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from engine.chat import Conversation
-from engine.models.wire.base import Failure, Request, Start, Stop, Text
+from engine.models.wire.base import Failure
 from engine.workspace import Workspace
+from tests.chatting import RENAMING, Scripted
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor, control_characters
 from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
 from tui.screens.conversations import ConversationsDialog, TitleDialog
 from tui.screens.pick import PickDialog
+from tui.screens.plan import PlanDialog
 from tui.screens.prompt import PromptScreen
 from tui.widgets.bars import KeyBar
 
@@ -24,27 +26,10 @@ LIBRARIAN = "librarian.chat"
 CHARACTER = "character-chat.chat"
 
 
-class Scripted:
-    """Answers with one script after the other; `...` waits until it is stopped."""
-
-    name = label = "scripted"
-
-    def __init__(self, scripts: list[list[Any]]) -> None:
-        self._scripts = iter(scripts)
-
-    async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
-        yield Start("m-1")
-        for item in next(self._scripts):
-            if item is ...:
-                await asyncio.Event().wait()
-            yield Text(item) if isinstance(item, str) else item
-        yield Stop("end_turn")
-
-
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def use(*scripts: list[Any]) -> None:
-        wire = Scripted(list(scripts))
+        wire = Scripted(*scripts)
         monkeypatch.setattr(Workspace, "wire", lambda *_, **__: wire)
 
     return use
@@ -142,6 +127,26 @@ async def test_a_refused_question_is_told_whole_and_sent_again(editor: Open, scr
         await ed.until(lambda: ed.shows("Nine."))
         await answered(ed)
         assert not ed.shows("not sent") and len(conversations(ed)[0].messages) == 2
+
+
+async def test_changes_are_shown_and_accepted(editor: Open, scripted: Callable[..., None]) -> None:
+    scripted(RENAMING, ["Done so."])
+    async with editor(size=(80, 24)) as ed:
+        await talking(ed)
+        await ed.press("f8")
+        await ed.until(lambda: ed.said == "no changes wait")
+        await ed.type("She counts once.")
+        await ed.press("enter")
+        await ed.until(lambda: ed.shows("one change to the story waits"))
+        await ed.press("f8")
+        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog))
+        await ed.until(lambda: ed.shows("+ Harbour clerk. Counts.") and ed.shows("She said so."))
+        await ed.press("a")
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        await answered(ed)
+        assert ed.shows("Done so.") and ed.shows("▸ ")
+        file = ed.workspace.data / "stories/the-quay/branches/main/fragments/ch-bafego.json"
+        assert json.loads(file.read_bytes())["content"] == "Harbour clerk. Counts."
 
 
 async def test_conversations_are_looked_after(editor: Open, scripted: Callable[..., None]) -> None:
