@@ -46,13 +46,14 @@ class TokenUsage:
         self._lock = threading.Lock()
         self._pending: dict[Path, dict[Key, _Count]] = {}
         self._writing = threading.Lock()
+        self._due = False
 
     def add(self, story: Path, agent: str, model: str, input_tokens: int, output_tokens: int) -> None:
         """Count a run of an agent; one without any tokens is none."""
         if input_tokens <= 0 and output_tokens <= 0:
             return
         with self._lock:
-            first = not self._pending
+            first, self._due = not self._due, True
             count = self._pending.setdefault(story, {}).setdefault((agent, model or UNKNOWN), _Count())
             count.input_tokens += max(0, input_tokens)
             count.output_tokens += max(0, output_tokens)
@@ -65,6 +66,7 @@ class TokenUsage:
         with self._writing:
             with self._lock:
                 pending, self._pending = self._pending, {}
+                self._due = False
             for story, counts in pending.items():
                 try:
                     aside = write_usage(story, counts)

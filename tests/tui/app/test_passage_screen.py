@@ -212,13 +212,13 @@ async def test_the_direction_is_remembered_and_shown(editor: Open) -> None:
 
 async def test_an_empty_passage_is_not_kept(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     class SilentWire:
-        name = "silent"
+        name = "replay:silent"
 
         async def stream(self, request: object):  # type: ignore[no-untyped-def]
             return
             yield
 
-    monkeypatch.setattr(Workspace, "wire", lambda *_: SilentWire())
+    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: SilentWire())
     async with editor() as ed:
         before = files(ed)
         await generating(ed)
@@ -233,12 +233,12 @@ async def test_an_empty_passage_is_not_kept(editor: Open, monkeypatch: pytest.Mo
 
 async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     class FailingWire:
-        name = "failing"
+        name = "replay:failing"
 
         async def stream(self, request: object):  # type: ignore[no-untyped-def]
             yield Failure("network", "the line is [/] dead \x1b[31m")
 
-    monkeypatch.setattr(Workspace, "wire", lambda *_: FailingWire())
+    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: FailingWire())
     async with editor() as ed:
         before = files(ed)
         await generating(ed)
