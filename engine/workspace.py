@@ -35,7 +35,7 @@ from engine.models.wire.base import Wire
 from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
-from engine.prompt import Base, Prompt, assemble, build_base, cut_short, evaluate_scripts, script_result
+from engine.prompt import Base, Prompt, build_base, cut_short, evaluate_scripts, script_result
 from engine.runs import (
     Directions,
     Run,
@@ -86,7 +86,6 @@ PASSING = ("cancelled", "engine")
 MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no'"
 MATCH_SECONDS = 0.25
 """The time one pattern of an instruction set has to match one model's id."""
-UNPLANNED = "the prewriter does not run here yet: the passage is written from the whole context, without a brief"
 LOOKED_EVERY = 2.0
 """Seconds between two looks at a story that the system does not tell of, or that is gone."""
 CONFIG_DEPTH = 5
@@ -608,41 +607,14 @@ class Workspace:
         author_input: str = "",
         *,
         model: str | None = None,
-        running: bool = False,
     ) -> Prompt:
-        """The compiled prompt; with `running` what `request` gives. Raises `StonehandError` where it can't be built."""
+        """The compiled prompt. Raises `StonehandError` where it can't be built."""
         session = self.session(story_id, agent_name, branch, model=model)
         session.author_input = author_input
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)
         session.install(session.load())
-        return self.request(session)() if running else session.prompt()
-
-    def request(self, session: Session) -> Callable[[], Prompt]:
-        """What is sent when the session's agent is run as it stands: to be called on any thread; it may run scripts.
-
-        It is the session's prompt, except that a writer for whom no prewriter has planned gets the whole context, as if
-        its brief were empty (spec, section 10.5); a warning says so. Raises `StonehandError`, then or now.
-        """
-        base, config, prompt = session.base, session.document.config, session.compiling()
-        if base is None or session.agent != WRITER or base.state.story.settings.generation_mode != "prewriter":
-            return prompt
-        given = base.given
-
-        def compiled() -> Prompt:
-            unplanned = self.base(
-                session.story,
-                session.agent,
-                session.branch,
-                base.author_input,
-                config,
-                model=given.model,
-                sources=replace(given.sources, brief=""),
-            )
-            prompt = assemble(unplanned, config, self.evaluate(unplanned, config))
-            return replace(prompt, warnings=(UNPLANNED, *prompt.warnings))
-
-        return compiled
+        return session.prompt()
 
     def comparing(self, session: Session, reference: Reference) -> Callable[[], Comparison]:
         """What the session's prompt, as it stands, is compared with a reference: to be called on any thread, for it

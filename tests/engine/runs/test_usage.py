@@ -59,7 +59,10 @@ def test_counts_are_written_together(account: Account) -> None:
 
 
 def test_what_is_on_disk_is_added_to_and_kept(account: Account) -> None:
-    old = {"sources": {"x": {"inputTokens": 7, "outputTokens": 1, "calls": 1, "mine": True}}, "total": {"inputTokens": 7}}
+    old = {
+        "sources": {"x": {"inputTokens": 7, "outputTokens": 1, "calls": 1, "mine": True}},
+        "total": {"inputTokens": 7},
+    }
     account.file.write_text(json.dumps({**old, "future": [1]}), "utf-8")
     account.count("x", "m", 3, 1)
     account.usage.flush()

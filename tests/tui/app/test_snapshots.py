@@ -236,7 +236,9 @@ async def test_compiled_prompt(editor: Open, snapshots: Snapshots) -> None:
 
 async def test_generating(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Rain came in off the bar before noon.\n\nInes counted the boats again, and there were nine."
-    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0))
+    monkeypatch.setattr(
+        Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0)
+    )
     async with editor() as ed:
         await ed.press("g")
         await on(ed, PassageScreen)
