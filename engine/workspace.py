@@ -36,18 +36,7 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Base, Prompt, build_base, cut_short, evaluate_scripts, script_result
-from engine.runs import (
-    Directions,
-    Run,
-    RunView,
-    Saved,
-    UnkeptPassages,
-    last_log,
-    list_logs,
-    read_log,
-    request_of,
-    save_passage,
-)
+from engine.runs import Directions, UnkeptPassages, last_log, list_logs, read_log
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -74,6 +63,7 @@ if TYPE_CHECKING:
     from engine.models.wire.http_wire import HttpWire
     from engine.models.wire.listing import ListedModel
     from engine.models.wire.trial import Trial
+    from engine.runs import Run, RunView, Saved
 
 KEPT_BASES = 8
 """Prompt bases kept for reuse: agents and author inputs gone back to."""
@@ -858,6 +848,7 @@ class Workspace:
         where nothing is: the rehearsal and replays send nothing. Raises as `wire` does.
         """
         from engine.models.wire.http_wire import request_hash
+        from engine.runs import request_of
 
         generation = self.generation
         if provider is not None and (provider == REHEARSAL or provider.startswith("replay:")):
@@ -905,6 +896,8 @@ class Workspace:
 
         It is analyzed by itself two seconds later, where nothing says otherwise. Raises `StonehandError`.
         """
+        from engine.runs import save_passage
+
         with self._keeping:
             if run not in self._kept:
                 saved = self._kept[run] = save_passage(self.story(run.prompt.story), run)

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from engine.runs.run import Run
 from engine.text import is_blank
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+    from engine.runs.run import Run
 
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
