@@ -114,7 +114,7 @@ def test_data_may_stand_on_either_side_of_the_command(run: Run, tmp_path: Path) 
         (("compile", "no-such-story"), 1, "stories: the-quay"),
         (("compile", "../stories/the-quay"), 2, "plain name"),
         (("compile", "the-quay", "no.agent"), 1, "generation.writer"),
-        (("generate", "the-quay", "librarian.refine", "--input", "x"), 1, "needs a fragment of any type"),
+        (("generate", "the-quay", "librarian.refine", "--input", "x"), 2, "needs a fragment of any type"),
         (("compile", "the-quay", "--branch", "nowhere"), 1, "branches: main"),
         (("eval", "the-quay", "-", "--agent", "no.agent"), 1, "generation.writer"),
         (("config", "the-quay", "librarian.chat", "disable", "tools"), 1, "librarian.chat has no block"),
