@@ -132,10 +132,10 @@ class Sent:
         )
 
     @staticmethod
-    def of_log(log: Mapping[str, Any]) -> Sent:
+    def of_log(log: Mapping[str, Any], *, by_message: bool = False) -> Sent:
         """The prompt that a generation log keeps; what of it is no message is passed over."""
         at = log["createdAt"] if isinstance(log.get("createdAt"), str) else ""
-        found = logged_blocks(log)
+        found = None if by_message else logged_blocks(log)
         if found is not None:
             blocks = tuple(
                 SentBlock(block.id, block.name, block.role, block.content, estimate_tokens(block.marked))

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from engine.doctor import Finding, Repaired
     from engine.exchange import Exchange
     from engine.generation import Generation
+    from engine.history import RunHistory
     from engine.models.choice import ModelChange
     from engine.models.provider_files import ProviderFiles
     from engine.models.providers import Providers
@@ -527,6 +528,13 @@ class Workspace:
         from engine.conversing import Conversations  # not needed to open the editor
 
         return Conversations(self, self._runtime.submit)
+
+    @cached_property
+    def runs(self) -> RunHistory:
+        """The generation logs, to look back on."""
+        from engine.history import RunHistory  # not needed to open the editor
+
+        return RunHistory(self)
 
     # -- prompts
 

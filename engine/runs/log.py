@@ -140,27 +140,66 @@ def _spans(message: Message) -> list[dict[str, Any]]:
     ]
 
 
-def logged_blocks(log: Mapping[str, Any]) -> tuple[LoggedBlock, ...] | None:
-    """The blocks of the prompt in a log; None where it does not say them, or says what can't be."""
+@dataclass(frozen=True, slots=True)
+class LoggedSpan:
+    """Where a block stands in its message: see `engine.blocks.compile.Span`."""
+
+    id: str
+    name: str
+    start: int
+    content_start: int
+    content_end: int
+    end: int
+
+    @property
+    def places(self) -> tuple[int, int, int, int]:
+        return self.start, self.content_start, self.content_end, self.end
+
+
+def logged_spans(log: Mapping[str, Any]) -> tuple[tuple[LoggedSpan, ...], ...] | None:
+    """The blocks of each message in a log; None where it does not say them, or says what can't be."""
     own, messages = log.get(OWN_KEY), log.get("messages")
     spans = own.get("blocks") if isinstance(own, Mapping) else None
     if not isinstance(spans, list) or not isinstance(messages, list) or len(spans) != len(messages):
         return None
-    found: list[LoggedBlock] = []
+    found: list[tuple[LoggedSpan, ...]] = []
     try:
         for message, blocks in zip(messages, spans, strict=True):
             role, content, at = message["role"], message["content"], 0
+            if not isinstance(role, str) or not isinstance(content, str):
+                return None
+            places: list[tuple[str, str, int, int, int]] = []
             for block in blocks:
                 start, middle, end = block["start"], block["contentStart"], block["contentEnd"]
                 if not at <= start <= middle <= end <= len(content) or not isinstance(block["id"], str):
                     return None
-                found.append(
-                    LoggedBlock(block["id"], str(block["name"]), role, content[middle:end], content[start:end])
-                )
+                if not all(isinstance(place, int) for place in (start, middle, end)):
+                    return None
+                places.append((block["id"], str(block["name"]), start, middle, end))
                 at = end
+            ends = [*(place[2] for place in places[1:]), len(content)]
+            found.append(tuple(LoggedSpan(*place, end) for place, end in zip(places, ends, strict=False)))
     except (KeyError, TypeError):
         return None
     return tuple(found)
+
+
+def logged_blocks(log: Mapping[str, Any]) -> tuple[LoggedBlock, ...] | None:
+    """The blocks of the prompt in a log; None where it does not say them, or says what can't be."""
+    spans = logged_spans(log)
+    if spans is None:
+        return None
+    return tuple(
+        LoggedBlock(
+            span.id,
+            span.name,
+            message["role"],
+            message["content"][span.content_start : span.content_end],
+            message["content"][span.start : span.content_end],
+        )
+        for message, blocks in zip(log["messages"], spans, strict=True)
+        for span in blocks
+    )
 
 
 def agent_of(log: Mapping[str, Any]) -> str:

@@ -1,0 +1,119 @@
+"""The runs of a branch to look back on: list, whole logs, comparisons, what was used. It writes nothing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from engine.agents import agents
+from engine.comparison import Comparison, Sent, SentBlock, compare
+from engine.document import Document
+from engine.errors import InvalidFile, StonehandError
+from engine.models.tokens import estimate_tokens
+from engine.runs.details import RunDetail
+from engine.runs.filtering import RunFilter
+from engine.runs.records import RunList, RunRecords, record_of
+from engine.runs.used import UsageTotals, read_usage
+from engine.session import Session
+from engine.story import StoryFolder
+
+_ANSWER = "assistant"
+"""The role of what agents wrote, in a comparison."""
+
+
+class Host(Protocol):
+    """What is used of a workspace."""
+
+    def story(self, story_id: str) -> StoryFolder: ...
+    def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
+    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Two runs compared: what they were sent, and what they gave (brief, reasoning, answer; of role `assistant`)."""
+
+    prompt: Comparison
+    answer: Comparison
+
+
+class RunHistory:
+    """The generation logs of a workspace's stories. Everything waits; a branch that is None is the active one."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._records: dict[Path, RunRecords] = {}
+
+    def all(self, story: str, branch: str | None = None) -> RunList:
+        """The runs of a branch, newest first. Logs are read once, then those that changed."""
+        return self._of(story, branch).all()
+
+    def newest(self, story: str, branch: str | None, count: int) -> RunList:
+        """About the newest `count` runs, for which no other log is read."""
+        return self._of(story, branch).newest(count)
+
+    def filtered(self, story: str, branch: str | None, wanted: RunFilter) -> RunList:
+        """The runs that meet a filter, newest first."""
+        records = self._of(story, branch)
+        found = records.all()
+        return replace(found, runs=tuple(wanted.through(found.runs, records.read))) if wanted else found
+
+    def find(self, story: str, branch: str | None, given: str) -> str:
+        """The id that is meant by the beginning of one, or by `last`. Raises `NotFound` and `WrongInput`."""
+        return self._of(story, branch).find(given)
+
+    def detail(self, story: str, branch: str | None, run_id: str) -> RunDetail:
+        """A run, whole. Raises `NotFound` and `InvalidFile`."""
+        log = self._of(story, branch).read(run_id)
+        return RunDetail(record_of(run_id, log), log)
+
+    def compare(self, before: RunDetail, after: RunDetail) -> RunComparison:
+        """Two runs: their prompts by block, or by message where one log does not say its blocks, and their answers."""
+        by_message = not (before.by_block and after.by_block)
+        one, two = (Sent.of_log(detail.log, by_message=by_message) for detail in (before, after))
+        return RunComparison(compare(one, two), compare(_given(before), _given(after)))
+
+    def compare_with_now(self, story: str, branch: str | None, detail: RunDetail) -> Comparison:
+        """What a run was sent, and the prompt for the same input as it is now: of the story, and of the config with the
+        edits that are open. Raises `StonehandError` for one that can't be built.
+        """
+        session = self.session_like(story, branch, detail)
+        sent = Sent.of_log(detail.log)
+        return compare(sent, Sent.of_prompt(session.prompt(), by_message=sent.by_message))
+
+    def session_like(self, story: str, branch: str | None, detail: RunDetail) -> Session:
+        """The agent of a run with its input, loaded, as its config is now. Raises `StonehandError`."""
+        name = detail.record.agent
+        if name not in {definition.name for definition in agents()}:
+            raise StonehandError(f"the run {detail.record.id} is of {name}, which is no agent here")
+        session = self._host.session(story, name, self._host.story(story).branch(branch).id)
+        if (fault := session.document.fault) is not None:
+            raise InvalidFile.of(fault)
+        session.author_input = detail.input
+        session.install(session.load())
+        return session
+
+    def usage(self, story: str) -> UsageTotals:
+        """What the agents of a story have used, on all branches. Raises `InvalidFile`."""
+        return read_usage(self._host.story(story).path)
+
+    def _of(self, story: str, branch: str | None) -> RunRecords:
+        folder = self._host.story(story)
+        root = folder.content_root(folder.branch(branch).id)
+        with self._lock:
+            return self._records.setdefault(root, RunRecords(root))
+
+
+def _given(detail: RunDetail) -> Sent:
+    """What came of a run, by kind."""
+    texts = {
+        "brief-reasoning": detail.brief_reasoning,
+        "brief": detail.brief,
+        "reasoning": detail.reasoning,
+        "answer": detail.answer,
+    }
+    blocks = (SentBlock(name, name, _ANSWER, text, estimate_tokens(text)) for name, text in texts.items() if text)
+    return Sent(tuple(blocks), at=detail.record.created_at)
