@@ -15,7 +15,18 @@ import click
 
 from engine import __version__
 from engine.errors import WrongInput
-from tui.commands import branching, chatting, comparing, configuring, examining, exchanging, generating, looking, models
+from tui.commands import (
+    branching,
+    chatting,
+    comparing,
+    configuring,
+    examining,
+    exchanging,
+    generating,
+    looking,
+    models,
+    runs,
+)
 from tui.commands.frame import Call, Group, data_option
 from tui.launch import is_path, open_editor, told
 from tui.output import DONE, FAILED, INTERRUPTED, PROGRAM, WRONG_USAGE, message
@@ -133,5 +144,6 @@ for _command in (
     models.providers,
     generating.generate,
     chatting.chat,
+    runs.runs,
 ):
     cli.add_command(_command)

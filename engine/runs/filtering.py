@@ -91,8 +91,8 @@ class RunFilter:
         return all(word in text for word in self.words)
 
     def through(self, runs: Iterable[RunRecord], read: Callable[[str], Mapping[str, Any]]) -> Iterator[RunRecord]:
-        """The runs that meet the filter. `read` gives a log, whole: called, which waits, only where texts are looked for.
-        A log it can't give is passed over.
+        """The runs that meet the filter. `read` gives a whole log and is called, which waits, only where texts are
+        looked for; a log it can't give is passed over.
         """
         for run in runs:
             if self.meets(run) and (not self.wanted or self._is_in(run, read)):

@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.models.wire.pacing import pieces_of
+from engine.models.wire.pacing import WORDS_PER_SECOND, pieces_of
 from engine.runs.details import LoggedCall, RunDetail
 
 TEXTS: Final = ("text", "reasoning", "prewriter-text")
 """The types of steps that are pieces of a text."""
+
+
+_CALL_WORDS: Final = 6
+"""Words whose time a call takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,15 @@ def replay_steps(detail: RunDetail) -> Iterator[ReplayStep]:
         yield _step("error", error=detail.record.error)
     end: dict[str, Any] = {"finishReason": detail.record.finish or "unknown", "stepCount": detail.record.steps}
     yield _step("finish", **end, **({"stopped": True} if detail.record.stopped else {}))
+
+
+def pause_before(step: ReplayStep, words_per_second: float | None = None) -> float:
+    """Seconds until a step, at a pace of so many words a second (None: the usual one, 0: at once): a word takes a
+    word's time, a call that of several.
+    """
+    pace = WORDS_PER_SECOND if words_per_second is None else words_per_second
+    words = any(map(str.isalnum, step.text)) if step.type in TEXTS else _CALL_WORDS * (step.type == "tool-result")
+    return words / pace if pace else 0.0
 
 
 def _called(call: LoggedCall, number: int) -> Iterator[ReplayStep]:

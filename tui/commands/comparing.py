@@ -72,7 +72,7 @@ def diff(
     if comparison.by_message:
         message("the blocks of what was sent were not recorded, so whole messages are compared")
     if as_json:
-        write_json(_document(comparison, against))
+        write_json({"against": against, **comparison_document(comparison)})
     elif not comparison.same:
         write(comparison.text)
 
@@ -89,9 +89,9 @@ def _reference(against: str) -> Reference:
     raise WrongInput(f"there is no {against!r} to compare with", repair="use default, sent or branch:B")
 
 
-def _document(comparison: Comparison, against: str) -> dict[str, Any]:
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """A comparison of two prompts, as JSON has it."""
     return {
-        "against": against,
         "at": comparison.at or None,
         "same": comparison.same,
         "byMessage": comparison.by_message,
