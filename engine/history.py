@@ -33,10 +33,12 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Two runs compared: what they were sent, and what they gave (brief, reasoning, answer; of role `assistant`)."""
+    """Two runs compared: what they were sent, and what they gave (brief, reasoning, answer; of role `assistant`). None
+    where nothing was given yet.
+    """
 
     prompt: Comparison
-    answer: Comparison
+    answer: Comparison | None
 
 
 class RunHistory:
@@ -76,13 +78,13 @@ class RunHistory:
         one, two = (Sent.of_log(detail.log, by_message=by_message) for detail in (before, after))
         return RunComparison(compare(one, two), compare(_given(before), _given(after)))
 
-    def compare_with_now(self, story: str, branch: str | None, detail: RunDetail) -> Comparison:
+    def compare_with_now(self, story: str, branch: str | None, detail: RunDetail) -> RunComparison:
         """What a run was sent, and the prompt for the same input as it is now: of the story, and of the config with the
         edits that are open. Raises `StonehandError` for one that can't be built.
         """
         session = self.session_like(story, branch, detail)
         sent = Sent.of_log(detail.log)
-        return compare(sent, Sent.of_prompt(session.prompt(), by_message=sent.by_message))
+        return RunComparison(compare(sent, Sent.of_prompt(session.prompt(), by_message=sent.by_message)), None)
 
     def session_like(self, story: str, branch: str | None, detail: RunDetail) -> Session:
         """The agent of a run with its input, loaded, as its config is now. Raises `StonehandError`."""

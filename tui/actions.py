@@ -17,12 +17,39 @@ from tui.language import find, t
 if TYPE_CHECKING:
     from tui.keymap import Keymap
 
-Place = Literal["app", "desk", "list", "prompt", "compare", "order", "passage", "chat"]
+Place = Literal[
+    "app",
+    "desk",
+    "list",
+    "prompt",
+    "difference",
+    "compare",
+    "order",
+    "runs",
+    "run-diff",
+    "replay",
+    "passage",
+    "chat",
+]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
-prompt, in the comparison of two, in the generate screen, in a
+prompt, where two texts are compared, in the comparison of the prompt with an earlier one, in the order of pinned
+fragments, among past runs, in the comparison of two of them, in the replay of one, in the generate screen, in a
 conversation."""
 
-PLACES: tuple[Place, ...] = ("list", "desk", "prompt", "compare", "order", "passage", "chat", "app")
+PLACES: tuple[Place, ...] = (
+    "list",
+    "desk",
+    "prompt",
+    "difference",
+    "compare",
+    "order",
+    "runs",
+    "run-diff",
+    "replay",
+    "passage",
+    "chat",
+    "app",
+)
 """In the order the help shows them."""
 
 
@@ -105,6 +132,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
     Action("chat", ("c",), "list"),
+    Action("runs", ("L",), "list"),
     Action("story", ("s",), "list"),
     Action("export", ("x",), "list"),
     Action("import", ("i",), "list"),
@@ -132,18 +160,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("why-line", ("w",), "prompt"),
     Action("preview-inputs", ("i",), "prompt"),
     # the effect of edits
-    Action("next-change", ("n",), "compare", together=("previous-change",)),
-    Action("previous-change", ("N",), "compare"),
-    Action("next-compared", ("J", "right_square_bracket"), "compare", together=("previous-compared",)),
-    Action("previous-compared", ("K", "left_square_bracket"), "compare"),
+    Action("next-change", ("n",), "difference", together=("previous-change",)),
+    Action("previous-change", ("N",), "difference"),
+    Action("next-compared", ("J", "right_square_bracket"), "difference", together=("previous-compared",)),
+    Action("previous-compared", ("K", "left_square_bracket"), "difference"),
     Action("against-opened", ("1",), "compare"),
     Action("against-saved", ("2",), "compare"),
     Action("against-default", ("3",), "compare"),
     Action("against-sent", ("4",), "compare"),
     Action("against-branch", ("5",), "compare"),
-    Action("fold", ("z",), "compare"),
-    Action("fold-all", ("Z",), "compare"),
-    Action("copy-comparison", ("y",), "compare"),
+    Action("fold", ("z",), "difference"),
+    Action("fold-all", ("Z",), "difference"),
+    Action("copy-comparison", ("y",), "difference"),
     Action("edit-compared", ("e",), "compare"),
     # the order of pinned fragments
     Action("order-down", ("J", "alt+down"), "order", together=("order-up",)),
@@ -153,6 +181,30 @@ ACTIONS: tuple[Action, ...] = (
     Action("order-mode", ("s",), "order"),
     Action("order-undo", ("u", "ctrl+z"), "order"),
     Action("order-redo", ("ctrl+r", "ctrl+y"), "order"),
+    # past runs
+    Action("run-diff", ("d",), "runs"),
+    Action("run-mark", ("v", "space"), "runs"),
+    Action("run-part", ("p",), "runs"),
+    Action("run-replay", ("r",), "runs"),
+    Action("run-again", ("g",), "runs"),
+    Action("run-filter", ("slash",), "runs"),
+    Action("run-usage", ("u",), "runs"),
+    Action("run-copy", ("y",), "runs"),
+    Action("run-copy-prompt", ("Y",), "runs"),
+    Action("run-next-section", ("J", "right_square_bracket"), "runs", together=("run-previous-section",)),
+    Action("run-previous-section", ("K", "left_square_bracket"), "runs"),
+    Action("run-fold", ("z",), "runs"),
+    Action("run-fold-all", ("Z",), "runs"),
+    Action("run-reload", ("R",), "runs"),
+    # two runs compared
+    Action("diff-prompt", ("1",), "run-diff"),
+    Action("diff-answer", ("2",), "run-diff"),
+    # a run once more
+    Action("replay-pause", ("p",), "replay"),
+    Action("replay-slower", ("s",), "replay"),
+    Action("replay-faster", ("f",), "replay", together=("replay-slower",)),
+    Action("replay-end", ("e",), "replay"),
+    Action("replay-restart", ("r",), "replay"),
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),

@@ -194,7 +194,16 @@ def undeliverable(key: str) -> LazyText | None:
 
 def meet(one: Place, other: Place) -> bool:
     """Whether the same key press could mean an action of either place."""
-    together = ({"list", "desk", "app"}, {"prompt", "app"}, {"compare", "app"}, {"order", "app"}, {"passage", "app"})
+    together = (
+        {"list", "desk", "app"},
+        {"prompt", "app"},
+        {"difference", "compare", "app"},
+        {"order", "app"},
+        {"runs", "app"},
+        {"difference", "run-diff", "app"},
+        {"replay", "app"},
+        {"passage", "app"},
+    )
     return any({one, other} <= places for places in together)
 
 

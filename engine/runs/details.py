@@ -124,9 +124,21 @@ class RunDetail:
         return any(message.spans for message in self.messages)
 
     @cached_property
-    def prompt_tokens(self) -> int:
-        """Estimated tokens of the messages."""
-        return sum(estimate_tokens(message.content) for message in self.messages)
+    def prompt(self) -> tuple[Message, ...]:
+        """The messages to be read by block; each is one block, called by its role, where nothing more is known."""
+        return self.messages if self.by_block else tuple(map(_whole, self.messages))
+
+    @cached_property
+    def block_tokens(self) -> Mapping[str, int]:
+        """Estimated tokens of each block of `prompt` with its marker, by its id, with `#2` … behind a repeated one."""
+        counts: dict[str, int] = {}
+        found: dict[str, int] = {}
+        for message in self.prompt:
+            for span in message.spans:
+                count = counts[span.block.id] = counts.get(span.block.id, 0) + 1
+                key = span.block.id if count == 1 else f"{span.block.id}#{count}"
+                found[key] = estimate_tokens(message.content[span.start : span.content_end])
+        return found
 
 
 def logged_messages(log: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -145,6 +157,13 @@ def logged_messages(log: Mapping[str, Any]) -> tuple[Message, ...]:
             ),
         )
         for message, blocks in zip(plain, spans, strict=True)
+    )
+
+
+def _whole(message: Message) -> Message:
+    end = len(message.content)
+    return Message(
+        message.role, message.content, (Span(_block(message.role, message.role, message, 0, end), 0, 0, end, end),)
     )
 
 

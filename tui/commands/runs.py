@@ -179,13 +179,12 @@ def diff_runs(
       stonehand runs diff my-story mab12 mab34 --json | jq '.prompt.changed[].id'
     """
     before = _detail(workspace, story, branch, before_id)
-    answer = None
     if after_id is None:
-        prompt = workspace.runs.compare_with_now(story, branch, before)
+        compared = workspace.runs.compare_with_now(story, branch, before)
     else:
         after = _detail(workspace, story, branch, after_id)
         compared = workspace.runs.compare(before, after)
-        prompt, answer = compared.prompt, compared.answer
+    prompt, answer = compared.prompt, compared.answer
     if prompt.by_message:
         message("the blocks of what was sent were not recorded, so whole messages are compared")
     if as_json:

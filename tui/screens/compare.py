@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.binding import BindingType
 from textual.widgets import Static
 
 from engine.errors import StonehandError
 from engine.workspace import Reference, ReferenceKind
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.clipboard import copy
 from tui.language import of_engine, t
-from tui.safe_text import visible
 from tui.screen_reader import is_spoken
-from tui.screens.base import WorkingScreen
+from tui.screens.comparison import ComparesTexts
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.choice_bar import ChoiceBar
@@ -32,16 +29,11 @@ if TYPE_CHECKING:
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
 
-class CompareScreen(WorkingScreen[None]):
+class CompareScreen(ComparesTexts):
     """Compares the prompt of a session, as it stands, with a reference that can be chosen."""
 
-    places: tuple[Place, ...] = ("compare",)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_for("compare"),
-        Binding("enter", "fold", "Fold or unfold", show=False),
-        Binding("escape,q", "leave", "Back", show=False),
-        Binding("question_mark", "help", "Help", show=False),
-    ]
+    places: tuple[Place, ...] = ("difference", "compare")
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("compare")
 
     def __init__(self, session: Session, reference: Reference, chosen: Callable[[Reference], None]) -> None:
         """`chosen` is told of each reference that is chosen."""
@@ -49,7 +41,6 @@ class CompareScreen(WorkingScreen[None]):
         self._session = session
         self._reference = reference
         self._chosen = chosen
-        self._comparison: Comparison | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -64,42 +55,38 @@ class CompareScreen(WorkingScreen[None]):
         yield CompareView(id="comparison")
         yield KeyBar(id="keys")
 
-    @property
-    def view(self) -> CompareView:
-        return self.query_one("#comparison", CompareView)
-
     def on_mount(self) -> None:
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "compare"))
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, *self.places))
         self.view.focus()
         self._show_title(None)
         self._compare()
 
     def say_again(self) -> None:
         self.query_one("#against", ChoiceBar).name_choices(_choices())
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "compare"))
-        self._show_title(self._comparison)
-        if self._comparison is not None:
-            self._tell(self._outcome(self._comparison))
+        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, *self.places))
+        self._show_title(self.comparison)
+        if self.comparison is not None:
+            self.tell(self._outcome(self.comparison))
         self.view.refresh()
 
     def _compare(self) -> None:
         self.query_one("#against", ChoiceBar).value = self._reference.kind
-        self._tell(t("compare.comparing"))
+        self.tell(t("compare.comparing"))
         self.begin(self._compared, "compare", exclusive=True)
 
     async def _compared(self) -> None:
         session, reference = self._session, self._reference
         try:
             compared = self.workspace.comparing(session, reference)
-            comparison = self._comparison = await self.wait(compared)
+            comparison = self.comparison = await self.wait(compared)
         except StonehandError as error:
-            self._comparison = None
+            self.comparison = None
             self.view.show(None)
-            self._tell(str(error))
+            self.tell(str(error))
             return
         self.view.show(comparison)
         self._show_title(comparison)
-        self._tell(self._outcome(comparison))
+        self.tell(self._outcome(comparison))
 
     def _show_title(self, comparison: Comparison | None) -> None:
         session = self._session
@@ -122,11 +109,6 @@ class CompareScreen(WorkingScreen[None]):
             removed=short_count(comparison.removed),
         )
         return f"{text} {t('compare.by-message')}" if comparison.by_message else text
-
-    def _tell(self, text: str) -> None:
-        if is_spoken(self.view):
-            self.stonehand.announce(text)
-        self.query_one("#outcome", Static).update(Content(visible(text)))
 
     # -- what it is compared with
 
@@ -178,48 +160,13 @@ class CompareScreen(WorkingScreen[None]):
         self._chosen(reference)
         self._compare()
 
-    # -- reading it
-
-    def action_next_change(self) -> None:
-        self._tell_change(self.view.next_change())
-
-    def action_previous_change(self) -> None:
-        self._tell_change(self.view.previous_change())
-
-    def _tell_change(self, number: int) -> None:
-        if number:
-            self.say(t("compare.change", number=number, all=self.view.change_count))
-
-    def action_next_compared(self) -> None:
-        self.view.next_block()
-
-    def action_previous_compared(self) -> None:
-        self.view.previous_block()
-
-    def action_fold(self) -> None:
-        self.view.toggle()
-
-    def action_fold_all(self) -> None:
-        self.view.toggle_all()
-
-    def action_copy_comparison(self) -> None:
-        comparison = self._comparison
-        if comparison is not None and comparison.text:
-            self.say(copy(self.app, comparison.text).message)
-        else:
-            self.say(t("compare.nothing-to-copy"), warning=True)
+    # -- leaving
 
     def action_edit_compared(self) -> None:
         """Go back to the main screen, to this block."""
         change = self.view.current
         if change is not None:
             self.stonehand.go_to_block(change.block.id)
-
-    def action_help(self) -> None:
-        self.stonehand.action_keys()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 def _choices() -> list[tuple[str, str]]:

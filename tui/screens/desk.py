@@ -31,6 +31,7 @@ from tui.screens.chat_actions import ChatActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
 from tui.screens.order_actions import OrderActions
+from tui.screens.run_actions import RunActions
 from tui.screens.story_actions import DEFAULT_AGENT, StoryActions
 from tui.screens.text_actions import TextActions
 from tui.script_preview import PREVIEW_PAUSE, ScriptPreview
@@ -54,7 +55,9 @@ STAY_PAUSE = 0.6
 PANES = ("agents", "blocks", "inspector")
 
 
-class DeskScreen(ChatActions, OrderActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions):
+class DeskScreen(
+    ChatActions, OrderActions, RunActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions
+):
     """One story's branch and one of its agents, open for editing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -229,6 +229,7 @@ def test_two_runs_are_compared_by_block_and_answer(workspace: Workspace, story: 
     changed = {change.key: change.sign for change in compared.prompt.changed}
     assert changed["author-input"] == "~" and changed["prose-recent"] == "~"
     assert "instructions" not in changed
+    assert compared.answer is not None
     assert [(change.key, change.sign) for change in compared.answer.changes] == [("reasoning", "="), ("answer", "~")]
     write_log(story, "gen-0old")
     mixed = runs.compare(runs.detail(STORY, None, "gen-0old"), runs.detail(STORY, None, one))
@@ -239,7 +240,7 @@ def test_a_run_is_compared_with_the_prompt_as_it_is_now(workspace: Workspace, st
     run_id = finished_run(workspace, "The storm.")
     runs = workspace.runs
     detail = runs.detail(STORY, None, run_id)
-    changed = {change.key for change in runs.compare_with_now(STORY, None, detail).changed}
+    changed = {change.key for change in runs.compare_with_now(STORY, None, detail).prompt.changed}
     assert "author-input" not in changed and "prose-recent" in changed
     config = config_file(story)
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -247,7 +248,7 @@ def test_a_run_is_compared_with_the_prompt_as_it_is_now(workspace: Workspace, st
         json.dumps({"customBlocks": [custom_block("cb-newone", "New.")], "overrides": {}, "blockOrder": []})
     )
     workspace.document(STORY, WRITER).check_file()
-    changed = {change.key: change.sign for change in runs.compare_with_now(STORY, None, detail).changed}
+    changed = {change.key: change.sign for change in runs.compare_with_now(STORY, None, detail).prompt.changed}
     assert changed["cb-newone"] == "+"
     write_log(story, "gen-0other", stonehand={"agent": "chapters.summarize"})
     with pytest.raises(StonehandError, match="no agent"):
