@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from tests.engine.runs.test_history import write_log
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
 from tui.screens.jump import JumpDialog
@@ -68,6 +69,28 @@ async def every_screen(ed: Editor) -> AsyncIterator[str]:
             await ed.until(lambda: ed.app.screen.fragments.rows, "the fragments")
         yield name
         await leave()
+    write_log(ed.workspace.data / "stories" / ed.session.story, "gen-walk")
+    await dialog("L")
+    await ed.until(lambda: ed.app.screen.run_view.sections, "a run")
+    yield "runs"
+    await ed.press("enter", "Z")
+    yield "runs: one of them"
+    await ed.press("p")
+    await ed.pilot.pause()
+    yield "runs: prompt"
+    await ed.press("escape", "slash")
+    await ed.type("storm")
+    yield "runs: filter"
+    await ed.press("escape")
+    for key, name in (("d", "runs: compared"), ("r", "replay"), ("u", "usage")):
+        await dialog(key)
+        if key == "d":
+            await ed.until(lambda: ed.app.screen.view.change_count, "the comparison")
+        if key == "r":
+            await ed.press("e")
+        yield name
+        await leave()
+    await leave()
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
     yield "prompt"

@@ -18,6 +18,7 @@ from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.run_list import agent_word
@@ -105,7 +106,7 @@ class ReplayScreen(WorkingScreen[None]):
         if step.type in TEXTS:
             heading = ""
             if self._kind != step.type:
-                heading = f"{self._gap()}── {t(f'runs.{_HEADINGS[step.type]}')}\n"
+                heading = f"{self._gap()}{self._signs[0]}{t(f'runs.{_HEADINGS[step.type]}')}\n"
             self._kind = step.type
             return heading + step.text
         said = ""
@@ -119,7 +120,12 @@ class ReplayScreen(WorkingScreen[None]):
             return ""
         gap = "\n" if self._kind == "call" else self._gap()
         self._kind = "call"
-        return f"{gap}▪ {said}"
+        return f"{gap}{self._signs[1]}{said}"
+
+    @property
+    def _signs(self) -> tuple[str, str]:
+        """What stands before a heading and before a call."""
+        return ("", "") if is_spoken(self) else ("── ", "▪ ")
 
     def _gap(self) -> str:
         return "\n\n" if self._kind else ""

@@ -20,6 +20,7 @@ from tui.bindings import bindings_for
 from tui.clipboard import copy
 from tui.language import t
 from tui.run_sections import run_sections
+from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import LEAST_WIDTH, KeyBar, TopBar
 from tui.widgets.choice_bar import ChoiceBar
@@ -94,6 +95,8 @@ class RunsScreen(WorkingScreen[None]):
         return self.query_one("#sent", PromptView)
 
     def on_mount(self) -> None:
+        if is_spoken(self):
+            self.HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-single")]  # one pane at a time
         self.query_one("#filter").display = False
         self.runs.empty = t("runs.reading")
         self.say_again()
@@ -155,7 +158,8 @@ class RunsScreen(WorkingScreen[None]):
     def _show_title(self) -> None:
         count = len(self._found.runs) if self._found is not None else 0
         known = t("runs.count", count=count) if self._complete else t("runs.reading")
-        self.query_one("#top", TopBar).show(f"{self._name} › {self._branch}", t("runs.title"), known, str(count))
+        states = (f"{self._name} · {known}", known, str(count))
+        self.query_one("#top", TopBar).show(t("runs.title"), self._branch, *states)
 
     def on_screen_resume(self) -> None:
         """Back from a run that was made, perhaps: it is in the list by then."""

@@ -15,8 +15,9 @@ from tui.terminal import profile
 from tui.widgets.agent_list import AgentList
 from tui.widgets.block_list import BlockList
 from tui.widgets.choice_bar import ChoiceBar
+from tui.widgets.run_list import RunList
 
-MARKED = (AgentList, BlockList, Button, ChoiceBar, Input, OptionList, TextArea)
+MARKED = (AgentList, BlockList, Button, ChoiceBar, Input, OptionList, RunList, TextArea)
 """Widgets in which something can be chosen or typed. Those that are only read show no sign of the focus."""
 PROFILE = profile({"TERM": "xterm-256color", "NO_COLOR": "1"})
 

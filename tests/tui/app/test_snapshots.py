@@ -16,6 +16,7 @@ from engine.document import SaveState
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
 from engine.workspace import Workspace
+from tests.engine.runs.test_history import write_log
 from tests.tui.app.providers import TEXT as PROVIDERS
 from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
@@ -38,7 +39,10 @@ from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.screens.preview import PreviewDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.replay import ReplayScreen
 from tui.screens.report import ReportDialog
+from tui.screens.run_diff import RunDiffScreen
+from tui.screens.runs import RunsScreen
 from tui.screens.story import StoryScreen
 from tui.screens.target import TargetDialog
 from tui.screens.tools import ToolsDialog
@@ -278,6 +282,40 @@ async def test_chatting(editor: Open, snapshots: Snapshots, monkeypatch: pytest.
             await snapshots.check(ed, "chat/chinese", ((40, 12), (80, 24)))
         finally:
             language.use("en")
+
+
+async def test_past_runs(editor: Open, snapshots: Snapshots, data: Path) -> None:
+    story = data / "stories" / "the-quay"
+    write_log(story, "gen-mab1")
+    own = {
+        "agent": "librarian.chat",
+        "provider": "nearby",
+        "error": {"message": "HTTP 529: the provider is overloaded"},
+    }
+    failed = {"finishReason": "error", "generatedText": "", "stonehand": own, "input": "Ask about the lamp."}
+    write_log(story, "gen-mab2", createdAt="2026-02-05T08:00:00.000Z", **failed)
+    later = {"generatedText": "The calm.\n\nNobody saw it.", "input": "Let it pass.", "model": "another-model"}
+    write_log(story, "gen-mab3", createdAt="2026-03-05T08:00:00.000Z", **later)
+    async with editor() as ed:
+        await ed.press("L")
+        await on(ed, RunsScreen)
+        await ed.until(lambda: ed.shows("3 runs") and ed.app.screen.run_view.sections)
+        await ed.press("v")
+        await snapshots.check(ed, "runs/list")
+        await ed.press("j", "enter")
+        await ed.until(lambda: ed.shows("What went wrong"))
+        await snapshots.check(ed, "runs/failed")
+        await ed.press("p")
+        await snapshots.check(ed, "runs/prompt")
+        await ed.press("escape", "j", "d")
+        await on(ed, RunDiffScreen)
+        await ed.press("2")
+        await ed.until(lambda: ed.shows("The calm."))
+        await snapshots.check(ed, "runs/compared")
+        await ed.press("escape", "r")
+        await on(ed, ReplayScreen)
+        await ed.press("e")
+        await snapshots.check(ed, "runs/replayed")
 
 
 async def test_no_story(editor: Open, snapshots: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
