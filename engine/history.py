@@ -28,7 +28,9 @@ class Host(Protocol):
 
     def story(self, story_id: str) -> StoryFolder: ...
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
-    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session: ...
+    def session(
+        self, story_id: str, agent_name: str, branch: str | None = None, *, model: str | None = None
+    ) -> Session: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,15 @@ class RunHistory:
         sent = Sent.of_log(detail.log)
         return RunComparison(compare(sent, Sent.of_prompt(session.prompt(), by_message=sent.by_message)), None)
 
-    def session_like(self, story: str, branch: str | None, detail: RunDetail) -> Session:
-        """The agent of a run with its input, loaded, as its config is now. Raises `StonehandError`."""
+    def session_like(self, story: str, branch: str | None, detail: RunDetail, *, model: str | None = None) -> Session:
+        """The agent of a run with its input, loaded, as its config is now; for `model`, or the one it resolves to.
+
+        Raises `StonehandError`.
+        """
         name = detail.record.agent
         if name not in {definition.name for definition in agents()}:
             raise StonehandError(f"the run {detail.record.id} is of {name}, which is no agent here")
-        session = self._host.session(story, name, self._host.story(story).branch(branch).id)
+        session = self._host.session(story, name, self._host.story(story).branch(branch).id, model=model)
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)
         session.author_input = detail.input

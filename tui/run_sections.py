@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.runs.details import value_lines
 from engine.text import collapse_space
-from tui.language import t
+from tui.language import find, t
 from tui.widgets.cells import short_count
 from tui.widgets.fold_view import Section
 from tui.widgets.run_list import agent_word, end_word
@@ -23,12 +23,15 @@ def run_sections(detail: RunDetail) -> list[Section]:
 
 def _sections(detail: RunDetail) -> Iterator[Section]:
     if detail.record.failed:
-        yield Section("error", t("runs.section-error"), detail.record.error or t("runs.no-error"), alert=True)
+        yield Section("error", t("runs.section-error"), _error(detail), alert=True)
     yield Section("figures", _headline(detail), "\n".join(_figures(detail)), folded=True)
     told = [*detail.warnings, *(t("runs.retried", why=why) for why in detail.retries if why)]
     if told:
         yield Section("warnings", t("runs.section-warnings", count=len(told)), "\n".join(told), alert=True)
     yield Section("input", t("runs.section-input" if detail.input.strip() else "runs.no-input"), detail.input)
+    if detail.planning_messages:
+        text = "\n\n".join(message.content for message in detail.planning_messages)
+        yield _part("brief-prompt", text, folded=True)
     if detail.brief_reasoning:
         yield _part("brief-reasoning", detail.brief_reasoning, folded=True)
     for index, call in enumerate(detail.calls):
@@ -48,6 +51,13 @@ def _sections(detail: RunDetail) -> Iterator[Section]:
         yield _part("answer", detail.answer)
     else:
         yield Section("answer", t("runs.no-answer"))
+
+
+def _error(detail: RunDetail) -> str:
+    """What went wrong, with all that the provider said of it."""
+    told = {str(name): value for name, value in detail.error.items() if name not in ("message", "kind", "type")}
+    message = detail.record.error or t("runs.no-error")
+    return f"{message}\n{value_lines(told)}" if told else message
 
 
 def _part(name: str, text: str, *, folded: bool = False) -> Section:
@@ -81,17 +91,25 @@ def _figures(detail: RunDetail) -> Iterator[str]:
     yield t("runs.figure-at", at=run.at)
     yield t("runs.figure-agent", agent=run.agent)
     yield t("runs.figure-model", model=f"{run.provider} · {run.model}" if run.provider else run.model)
+    if detail.mode:
+        yield t("runs.figure-mode", mode=find(f"runs.mode-{detail.mode}") or detail.mode)
     yield t("runs.figure-end", end=end_word(run))
     if run.steps_exceeded:
         yield t("runs.figure-exceeded")
     if run.tokens is not None:
         yield t("runs.figure-tokens", sent=f"{run.tokens.sent:,}", received=f"{run.tokens.received:,}")
+        if detail.estimated:
+            yield t("runs.figure-estimated")
         if run.tokens.cached is not None:
             yield t("runs.figure-cached", cached=f"{run.tokens.cached:,}")
+    if detail.reasoning_tokens is not None:
+        yield t("runs.figure-reasoning", tokens=f"{detail.reasoning_tokens:,}")
+    if detail.cost is not None:
+        yield t("runs.figure-cost", cost=f"{detail.cost:.6f}")
     yield t("runs.figure-steps", steps=run.steps)
     if run.retries:
         yield t("runs.figure-retries", retries=run.retries)
     if run.fragment_id:
         yield t("runs.figure-kept", id=run.fragment_id)
-    if detail.request_hash:
-        yield t("runs.figure-hash", hash=detail.request_hash)
+    for digest in detail.request_hashes:
+        yield t("runs.figure-hash", hash=digest)

@@ -14,7 +14,7 @@ from engine.blocks.block import ContextBlock
 from engine.blocks.compile import Message, Span
 from engine.models.tokens import estimate_tokens
 from engine.runs.log import logged_spans
-from engine.runs.records import RunRecord, own_part, text_in
+from engine.runs.records import RunRecord, error_in, number_in, own_part, own_parts, text_in
 from engine.tools.older import current_name, describe_call
 
 _RESULT_LINES: Final = 2_000
@@ -67,25 +67,53 @@ class RunDetail:
         return text_in(self.log, "prewriterReasoning")
 
     @property
-    def request_hash(self) -> str:
-        return text_in(own_part(self.log), "requestHash")
+    def error(self) -> Mapping[str, Any]:
+        """What went wrong: `message` in a line, and what else is told of it; empty when nothing did."""
+        return error_in(self.log)
+
+    @property
+    def request_hashes(self) -> tuple[str, ...]:
+        """The hashes of the bodies that were sent, the prewriter's first."""
+        return tuple(
+            item for part in own_parts(self.log) for item in _items(part.get("requestHashes")) if isinstance(item, str)
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the provider and the wire warned of."""
-        warnings = own_part(self.log).get("warnings")
-        return tuple(item for item in _items(warnings) if isinstance(item, str))
+        return tuple(item for item in _items(own_part(self.log).get("warnings")) if isinstance(item, str))
 
     @property
     def retries(self) -> tuple[str, ...]:
-        """Why the request was sent again, each time; empty texts where only their number is known."""
-        retries = own_part(self.log).get("retries")
-        if not isinstance(retries, list):
-            return ("",) * min(self.record.retries, 100)
-        return tuple(
-            item if isinstance(item, str) else text_in(item, "message") if isinstance(item, Mapping) else ""
-            for item in retries
-        )
+        """Why a request was sent again, each time."""
+        given = [item for part in own_parts(self.log) for item in _items(part.get("retries"))]
+        return tuple(text_in(item, "reason") for item in given if isinstance(item, Mapping))
+
+    @property
+    def mode(self) -> str:
+        """Whether it continued the story, or regenerated or refined a passage; empty where it is not known."""
+        return text_in(own_part(self.log), "mode")
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the tokens are estimated, for the provider told none."""
+        return own_part(self.log).get("estimated") is True
+
+    @property
+    def reasoning_tokens(self) -> int | None:
+        """Tokens of the answer that were reasoning, where the provider told."""
+        found = number_in(self._usage.get("reasoningTokens"))
+        return None if found is None else int(found)
+
+    @property
+    def cost(self) -> float | None:
+        """What the provider charged, in US dollars, where it told."""
+        return number_in(self._usage.get("cost"))
+
+    @property
+    def _usage(self) -> Mapping[str, Any]:
+        usage = own_part(self.log).get("usage")
+        return usage if isinstance(usage, Mapping) else {}
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:

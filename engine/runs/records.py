@@ -154,8 +154,7 @@ def record_of(run_id: str, log: Mapping[str, Any]) -> RunRecord:
     calls = log.get("toolCalls")
     planned = log.get("prewriterToolCalls")
     created = text_in(log, "createdAt")
-    milliseconds = _number(log.get("durationMs"))
-    retries = own.get("retries")
+    milliseconds = number_in(log.get("durationMs"))
     return RunRecord(
         id=run_id,
         created_at=created,
@@ -165,12 +164,12 @@ def record_of(run_id: str, log: Mapping[str, Any]) -> RunRecord:
         provider=text_in(own, "provider"),
         input=cut(text_in(log, "input"), INPUT_KEPT),
         finish=text_in(log, "finishReason"),
-        error=error_in(log),
+        error=text_in(error_in(log), "message"),
         stopped=log.get("stopped") is True or log.get("finishReason") == "cancelled",
         steps_exceeded=log.get("stepsExceeded") is True,
-        steps=int(_number(log.get("stepCount")) or 1),
+        steps=int(number_in(log.get("stepCount")) or 1),
         calls=sum(len(part) for part in (planned, calls) if isinstance(part, list)),
-        retries=len(retries) if isinstance(retries, list) else int(_number(retries) or 0),
+        retries=sum(len(part["retries"]) for part in own_parts(log) if isinstance(part.get("retries"), list)),
         seconds=None if milliseconds is None else milliseconds / 1000,
         tokens=tokens_in(log),
         fragment_id=text_in(log, "fragmentId"),
@@ -183,21 +182,30 @@ def own_part(log: Mapping[str, Any]) -> Mapping[str, Any]:
     return own if isinstance(own, Mapping) else {}
 
 
+def own_parts(log: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """What `own_part` says of the prewriter's turn, if there was one, and of the agent's."""
+    own = own_part(log)
+    planner = own.get("prewriter")
+    return (planner, own) if isinstance(planner, Mapping) else (own,)
+
+
 def text_in(values: Mapping[str, Any], key: str) -> str:
     """A text of a log; empty where there is none."""
     value = values.get(key)
     return value if isinstance(value, str) else ""
 
 
-def error_in(log: Mapping[str, Any]) -> str:
-    """What went wrong in a run, as its log tells it; empty when nothing did."""
+def error_in(log: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What went wrong in a run, as its log tells it: `message` in a line, and what else is known; empty when nothing
+    did.
+    """
     for values in (own_part(log), log):
         error = values.get("error")
         if isinstance(error, str) and error.strip():
+            return {"message": error}
+        if isinstance(error, Mapping) and text_in(error, "message").strip():
             return error
-        if isinstance(error, Mapping) and (said := text_in(error, "message")).strip():
-            return said
-    return ""
+    return {}
 
 
 def tokens_in(log: Mapping[str, Any]) -> Tokens | None:
@@ -235,12 +243,12 @@ def local_time(stamp: str) -> str:
 
 
 def _first(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    found = (_number(values.get(name)) for name in names)
+    found = (number_in(values.get(name)) for name in names)
     return next((int(number) for number in found if number is not None), None)
 
 
-def _number(value: Any) -> float | None:
-    """A count or a duration; None for what is none."""
+def number_in(value: Any) -> float | None:
+    """A value of a log as a count or a duration; None for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value <= _LARGEST else None

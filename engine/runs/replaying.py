@@ -54,8 +54,8 @@ def replay_steps(detail: RunDetail) -> Iterator[ReplayStep]:
             yield from _called(call, number)
             number += 1
     yield from _texts("text", detail.answer)
-    if detail.record.error:
-        yield _step("error", error=detail.record.error)
+    if detail.error:
+        yield _step("error", **{str(key): value for key, value in detail.error.items() if key != "type"})
     end: dict[str, Any] = {"finishReason": detail.record.finish or "unknown", "stepCount": detail.record.steps}
     yield _step("finish", **end, **({"stopped": True} if detail.record.stopped else {}))
 
@@ -80,5 +80,5 @@ def _texts(kind: str, text: str) -> Iterator[ReplayStep]:
         yield ReplayStep(kind, {"type": kind, "text": piece}, piece)
 
 
-def _step(kind: str, **fields: Any) -> ReplayStep:
+def _step(kind: str, /, **fields: Any) -> ReplayStep:
     return ReplayStep(kind, {"type": kind, **fields})

@@ -270,13 +270,16 @@ def _told(detail: RunDetail) -> str:
         "end": _end(run) + (", its steps were used up" if run.steps_exceeded else ""),
         "error": run.error,
         "seconds": "" if run.seconds is None else f"{run.seconds:.1f}",
-        "tokens": _tokens(run.tokens),
+        "tokens": _tokens(run.tokens) + (", estimated" if detail.estimated else ""),
+        "cost": "" if detail.cost is None else f"{detail.cost:.6f} USD",
         "steps": str(run.steps),
         "retries": str(run.retries) if run.retries else "",
-        "request": detail.request_hash,
+        "request": ", ".join(detail.request_hashes),
         "kept as": run.fragment_id,
     }
     text = "".join(f"{name + ':':<10} {value}\n" for name, value in figures.items() if value)
+    if more := {name: value for name, value in detail.error.items() if name != "message"}:
+        text += "".join(f"    {line}\n" for line in value_lines(more).splitlines())
     text += "".join(f"{'warning:':<10} {warning}\n" for warning in detail.warnings)
     text += "".join(f"{'retry:':<10} {why}\n" for why in detail.retries if why)
     for title, part in (("input", detail.input), ("brief", detail.brief), ("brief reasoning", detail.brief_reasoning)):
@@ -307,7 +310,7 @@ def _said(kind: str, data: dict[str, Any], call: LoggedCall | None) -> str:
     if kind == "tool-result" and call is not None:
         return call.line
     if kind == "error":
-        return f"the run failed: {data['error']}"
+        return f"the run failed: {data['message']}"
     return ""
 
 
@@ -353,7 +356,11 @@ def run_document(detail: RunDetail) -> dict[str, Any]:
     return {
         **record_document(detail.record),
         "input": detail.input,
-        "requestHash": detail.request_hash or None,
+        "mode": detail.mode or None,
+        "requestHashes": list(detail.request_hashes),
+        "error": dict(detail.error) or None,
+        "estimated": detail.estimated,
+        "cost": detail.cost,
         "warnings": list(detail.warnings),
         "retries": list(detail.retries),
         "messages": [{"role": message.role, "content": message.content} for message in detail.messages],

@@ -50,7 +50,8 @@ class PassageScreen(WorkingScreen[None]):
         Binding("shift+tab", "app.focus_previous", "Previous", show=False),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, provider: str = REHEARSAL, model: str = "") -> None:
+        """`provider` and `model`: what is asked at first."""
         super().__init__()
         self._session = session
         self._run: Run | None = None
@@ -59,7 +60,7 @@ class PassageScreen(WorkingScreen[None]):
         self._stated = ("", 0)
         self._timer: Timer | None = None
         self._remembering: Timer | None = None
-        self._provider = REHEARSAL
+        self._provider, self._model = provider, model
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -106,10 +107,10 @@ class PassageScreen(WorkingScreen[None]):
     async def _begin(self) -> None:
         session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
-        config, provider = session.document.config, self._provider
+        config, provider, model = session.document.config, self._provider, self._model or None
         try:
             session.install(await self.wait(lambda: session.load(config)))
-            run = await self.wait(lambda: workspace.generation.prepare(session, provider=provider))
+            run = await self.wait(lambda: workspace.generation.prepare(session, provider=provider, model=model))
             prompt = run.prompt
             if not await self._may_send(prompt):
                 return
@@ -134,10 +135,10 @@ class PassageScreen(WorkingScreen[None]):
         from tui.screens.budget import ask_over_budget
 
         session, workspace = self._session, self.workspace
-        provider = self._provider
+        provider, model = self._provider, self._model or None
         if provider.startswith("replay:"):
             return True  # which sends nothing
-        budget = await self.wait(lambda: workspace.budget(session.story, session.agent, provider=provider))
+        budget = await self.wait(lambda: workspace.budget(session.story, session.agent, provider=provider, model=model))
         used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
         fits = budget.fit(used)
         if fits == "maybe":
@@ -169,7 +170,7 @@ class PassageScreen(WorkingScreen[None]):
     def _show_status(self) -> None:
         agent = of_engine(self.workspace.agent(self._session.agent).display_name).lower()
         rehearsing = self._provider == REHEARSAL
-        name = t("passage.rehearsal") if rehearsing else self._provider
+        name = t("passage.rehearsal") if rehearsing else " · ".join(filter(None, (self._provider, self._model)))
         self.query_one("#top", TopBar).show(t("passage.title"), self._session.branch, f"{agent} · {name}")
         run = self._run
         if run is None:
@@ -311,7 +312,7 @@ class PassageScreen(WorkingScreen[None]):
         labels = [REHEARSAL, *map(_replay_label, replays)]
         chosen = await self.app.push_screen_wait(PickDialog(t("passage.providers"), names, labels))
         if chosen is not None:
-            self._provider = chosen
+            self._provider, self._model = chosen, ""
             self._show_status()
 
     # -- leaving

@@ -346,19 +346,26 @@ class RunsScreen(WorkingScreen[None]):
         self.begin(self._again, "go", exclusive=True)
 
     async def _again(self) -> None:
-        """Open the generate screen on the agent of a run, with its direction."""
+        """Open the generate screen on the agent of a run with its direction, for the model that is chosen."""
         from tui.screens.passage import PassageScreen
+        from tui.screens.run_again import ask_run_with
 
         run = self.runs.current
         if run is None or (detail := await self._detail_of(run)) is None:
             return
         try:
             self.workspace.check_generates(run.agent)
-            session = await self.wait(lambda: self.workspace.runs.session_like(self._story, self._branch, detail))
+            chosen = await ask_run_with(self, self._story, run.agent)
+            if chosen is None:
+                return
+            model = chosen.model or None
+            session = await self.wait(
+                lambda: self.workspace.runs.session_like(self._story, self._branch, detail, model=model)
+            )
         except StonehandError as error:
             self.report(error)
             return
-        self.app.push_screen(PassageScreen(session))
+        self.app.push_screen(PassageScreen(session, provider=chosen.provider, model=chosen.model))
 
     def action_run_copy(self) -> None:
         self.begin(lambda: self._copy(PROMPT if self._part == PROMPT and self._detail_shown else RUN), "go")

@@ -259,11 +259,13 @@ def test_the_fields_of_our_richer_logs_are_read(story: Path, workspace: Workspac
     own = {
         "agent": "librarian.chat",
         "provider": "nearby",
-        "requestHash": "abc123",
-        "usage": {"inputTokens": 1200, "outputTokens": 34, "cachedTokens": 1000},
-        "retries": [{"message": "HTTP 529: overloaded"}, "again"],
+        "requestHashes": ["abc123", 4],
+        "prewriter": {"requestHashes": ["first"], "retries": [{"reason": "HTTP 503: busy", "seconds": 2}]},
+        "usage": {"inputTokens": 1200, "outputTokens": 34, "cachedTokens": 1000, "reasoningTokens": 9, "cost": 0.25},
+        "estimated": True,
+        "retries": [{"reason": "HTTP 529: overloaded", "seconds": 1.5}],
         "warnings": ["no top_k here", 7],
-        "error": "HTTP 401: no such key",
+        "error": {"kind": "auth", "message": "HTTP 401: no such key", "status": 401, "requestId": "req-1"},
     }
     write_log(story, "gen-own", stonehand=own)
     detail = workspace.runs.detail(STORY, None, "gen-own")
@@ -276,8 +278,11 @@ def test_the_fields_of_our_richer_logs_are_read(story: Path, workspace: Workspac
     )
     assert record.tokens is not None and record.tokens.cached == 1000
     assert detail.warnings == ("no top_k here",)
-    assert detail.retries == ("HTTP 529: overloaded", "again")
-    assert [step.type for step in replay_steps(detail)][-2:] == ["error", "finish"]
+    assert detail.retries == ("HTTP 503: busy", "HTTP 529: overloaded")
+    assert detail.request_hashes == ("first", "abc123")
+    assert (detail.reasoning_tokens, detail.cost, detail.estimated) == (9, 0.25, True)
+    error, end = list(replay_steps(detail))[-2:]
+    assert error.data == {"type": "error", **own["error"]} and end.type == "finish"
 
 
 def test_values_are_told_line_by_line() -> None:
@@ -341,7 +346,7 @@ KEYS = st.sampled_from([*OLD, "stonehand", "stopped", "error", "prewriterReasoni
 OWN = st.fixed_dictionaries(
     {},
     optional=dict.fromkeys(
-        ("agent", "blocks", "usage", "retries", "warnings", "error", "provider", "requestHash"), JSON
+        ("agent", "blocks", "usage", "retries", "warnings", "error", "provider", "requestHashes", "prewriter"), JSON
     ),
 )
 LOGS = st.dictionaries(KEYS, JSON).flatmap(
@@ -357,7 +362,14 @@ def everything_of(detail: RunDetail) -> None:
         assert isinstance(call.line, str)
         value_lines(call.arguments)
         value_lines(call.result)
-    told = (detail.warnings, detail.retries, detail.directions, detail.request_hash, detail.planning_messages)
+    told = (
+        detail.warnings,
+        detail.retries,
+        detail.directions,
+        detail.request_hashes,
+        detail.planning_messages,
+        detail.error,
+    )
     assert all(value is not None for value in told)
     for message in detail.messages:
         places = [place for span in message.spans for place in (span.start, span.content_end, span.end)]

@@ -10,10 +10,13 @@ import pytest
 from textual.widgets import Input
 
 from tests.engine.runs.test_history import OLD, write_log
+from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor, control_characters
 from tui import language
+from tui.screens.name import NameDialog
 from tui.screens.passage import PassageScreen
+from tui.screens.pick import PickDialog
 from tui.screens.replay import ReplayScreen
 from tui.screens.run_diff import RunDiffScreen
 from tui.screens.runs import RunsScreen
@@ -210,6 +213,9 @@ async def test_a_run_is_made_again(editor: Open, logs: Path) -> None:
         await ed.press("j", "g")
         await ed.until(lambda: any("can't be run yet" in toast for toast in ed.toasts))
         await ed.press("k", "g")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the choice")
+        assert ed.shows("as it is set now: the rehearsal")
+        await ed.press("enter")
         await ed.until(lambda: isinstance(ed.app.screen, PassageScreen), "the generate screen")
         await ed.until(lambda: ed.shows("Let it pass."))
         await ed.press("ctrl+g")
@@ -221,6 +227,23 @@ async def test_a_run_is_made_again(editor: Open, logs: Path) -> None:
             await ed.press("escape")
         await ed.until(lambda: ed.app.screen is screen and len(ids(screen)) == 4, "the new run")
         assert screen.runs.current is not None and screen.runs.current.id == "gen-mab3"
+        assert screen.runs.runs[0].input == "Let it pass."
+
+
+async def test_a_run_is_made_again_with_another_model(editor: Open, logs: Path, tmp_path: Path) -> None:
+    write_providers(tmp_path / "config")
+    async with editor() as ed:
+        await runs_of(ed)
+        await ed.press("g")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the choice")
+        providers = [provider for provider in ed.workspace.model_providers().all if provider.enabled and provider.file]
+        other = providers[-1]
+        await ed.press(*["down"] * len(providers), "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, NameDialog), "the models")
+        await ed.type("my-model")
+        await ed.press("enter")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen), "the generate screen")
+        await ed.until(lambda: ed.shows(f"{other.id} · my-model"))
 
 
 async def test_copying(editor: Open, logs: Path) -> None:
