@@ -196,15 +196,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("run-fold", ("z",), "runs"),
     Action("run-fold-all", ("Z",), "runs"),
     Action("run-reload", ("R",), "runs"),
+    Action("run-back", ("escape", "q"), "runs"),
     # two runs compared
     Action("diff-prompt", ("1",), "run-diff"),
     Action("diff-answer", ("2",), "run-diff"),
+    Action("diff-back", ("escape", "q"), "run-diff"),
     # a run once more
     Action("replay-pause", ("p",), "replay"),
     Action("replay-slower", ("s",), "replay"),
     Action("replay-faster", ("f",), "replay", together=("replay-slower",)),
     Action("replay-end", ("e",), "replay"),
     Action("replay-restart", ("r",), "replay"),
+    Action("replay-back", ("escape", "q"), "replay"),
     # the generate screen
     Action("begin", ("ctrl+g", "f5"), "passage", priority=True),
     Action("stop", ("ctrl+x",), "passage", priority=True),

@@ -41,7 +41,6 @@ class ReplayScreen(WorkingScreen[None]):
     places: tuple[Place, ...] = ("replay",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_for("replay"),
-        Binding("escape,q", "leave", "Back", show=False),
         Binding("question_mark", "help", "Help", show=False),
     ]
 
@@ -190,5 +189,5 @@ class ReplayScreen(WorkingScreen[None]):
     def action_help(self) -> None:
         self.stonehand.action_keys()
 
-    def action_leave(self) -> None:
+    def action_replay_back(self) -> None:
         self.dismiss(None)

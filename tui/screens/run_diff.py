@@ -123,6 +123,9 @@ class RunDiffScreen(ComparesTexts):
         else:
             self._choose(ANSWER)
 
+    def action_diff_back(self) -> None:
+        self.action_leave()
+
     def _choose(self, part: str) -> None:
         self._part = self.query_one("#part", ChoiceBar).value = part
         if self._found is not None:

@@ -52,7 +52,6 @@ class RunsScreen(WorkingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_for("runs"),
         Binding("tab,shift+tab", "switch_pane", "Next pane", show=False),
-        Binding("escape,q", "leave", "Back", show=False),
         Binding("question_mark", "help", "Help", show=False),
     ]
 
@@ -403,7 +402,7 @@ class RunsScreen(WorkingScreen[None]):
     def action_help(self) -> None:
         self.stonehand.action_keys()
 
-    def action_leave(self) -> None:
+    def action_run_back(self) -> None:
         """Leave a level: the run, the filter, the marks, the screen."""
         box = self.query_one("#filter", Input)
         if not self.runs.has_focus and not box.has_focus:
