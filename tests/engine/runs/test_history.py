@@ -16,7 +16,7 @@ from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.models.wire.base import Start, Stop, Text, Thinking, Usage
 from engine.runs import Run
 from engine.runs.details import RunDetail, value_lines
-from engine.runs.filtering import RunFilter
+from engine.runs.filtering import FILTER_WORDS, RunFilter
 from engine.runs.records import RunRecords, record_of, usage_of
 from engine.runs.replaying import TEXTS, replay_steps
 from engine.workspace import Workspace
@@ -387,6 +387,15 @@ def test_any_log_can_be_looked_at(workspace: Workspace, log: dict[str, Any]) -> 
     old = RunDetail(record_of("gen-old", OLD), OLD)
     workspace.runs.compare(old, detail)
     workspace.runs.compare(detail, old)
+
+
+@given(text=st.text(max_size=40) | st.lists(st.sampled_from(FILTER_WORDS), max_size=4).map(" ".join), log=LOGS)
+@settings(max_examples=60)
+def test_any_filter_can_be_typed(text: str, log: dict[str, Any]) -> None:
+    wanted, run = RunFilter(text), record_of("gen-any", log)
+    found = list(wanted.through([run], lambda _: log))
+    assert found in ([], [run])
+    assert wanted or found == [run]
 
 
 @given(damage=st.data())

@@ -281,6 +281,47 @@ async def test_bad_logs_are_told_of_and_little_room_is_enough(editor: Open, logs
         language.use("en")
 
 
+async def test_whatever_stands_in_a_log_is_shown_inert(editor: Open, logs: Path) -> None:
+    nasty = f"a\n{HOSTILE}\r\t{{x}} [b]"
+    call = {"toolName": nasty, "args": {nasty: nasty}, "result": {"error": nasty}}
+    texts = (
+        "createdAt",
+        "input",
+        "model",
+        "generatedText",
+        "finishReason",
+        "reasoning",
+        "prewriterBrief",
+        "fragmentId",
+    )
+    values: dict[str, Any] = {
+        **dict.fromkeys(texts, nasty),
+        "messages": [{"role": nasty, "content": nasty}],
+        "toolCalls": [call],
+        "prewriterDirections": [{"title": nasty, "instruction": nasty}],
+        "stonehand": {
+            "agent": nasty,
+            "provider": nasty,
+            "mode": nasty,
+            "error": {"message": nasty, "cause": nasty},
+            "warnings": [nasty],
+            "retries": [{"reason": nasty}],
+            "requestHashes": [nasty],
+        },
+    }
+    write_log(logs, "gen-nasty", **values)
+    async with editor() as ed:
+        screen = await runs_of(ed)
+        assert ids(screen)[0] == "gen-nasty"
+        await shown(ed, screen, "gen-nasty")
+        for keys in (("enter", "Z"), ("end",), ("p",), ("escape", "d"), ("escape", "r", "e"), ("escape", "g")):
+            await ed.press(*keys)
+            await ed.pilot.pause()
+            assert not control_characters(ed.lines()), keys
+        await ed.until(lambda: ed.toasts, "the trouble with the agent")
+        assert ed.app.screen is screen
+
+
 async def test_no_run_yet(editor: Open) -> None:
     async with editor(size=(80, 24)) as ed:
         await runs_of(ed)
