@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from tests.engine.runs.test_history import OLD, write_log
 from tests.tui.app.providers import write_providers
+from tests.tui.app.test_screen_reader import READER, says
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor, control_characters
 from tui import language
@@ -320,6 +321,26 @@ async def test_whatever_stands_in_a_log_is_shown_inert(editor: Open, logs: Path)
             assert not control_characters(ed.lines()), keys
         await ed.until(lambda: ed.toasts, "the trouble with the agent")
         assert ed.app.screen is screen
+
+
+async def test_runs_are_said(editor: Open, logs: Path) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        screen = await runs_of(ed)
+        await says(ed, "run 1 of 3: 2026-03-05")
+        await ed.press("j")
+        await says(ed, "chat, failed, some-model, 1200 in, 34 out, Ask about the lamp.")
+        assert "Ask about the" in ed.lines()[ed.app.cursor_position.y]
+        await ed.press("v")
+        await says(ed, "run 2 of 3: marked")
+        await shown(ed, screen, "gen-mab2")
+        await ed.press("enter")
+        await says(ed, "section 1 of 10: What went wrong")
+        await ed.press("J")
+        await says(ed, "section 2 of 10: chat")
+        await ed.press("escape", "r")
+        await ed.until(lambda: isinstance(ed.app.screen, ReplayScreen), "the replay")
+        await ed.press("e")
+        await ed.until(lambda: ed.shows("at the end") and ed.shows("read gl-tonare"))
 
 
 async def test_no_run_yet(editor: Open) -> None:
