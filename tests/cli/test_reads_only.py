@@ -42,6 +42,7 @@ def reading(story: str, bundle: Path) -> dict[str, list[tuple[str, ...]]]:
         "model": [("model", story, WRITER, "get"), ("model", story, "librarian", "get", "--json")],
         "providers": [("providers", "list"), ("providers", "list", "--json")],
         "chat": [("chat", story, "librarian.chat", "--list"), ("chat", story, "librarian.chat", "--list", "--json")],
+        "runs": [("runs", "list", story), ("runs", "list", story, "is:failed", "--json"), ("runs", "usage", story)],
         "generate": [("generate", story, "--input", "Let it rain.", "--pace", "0", "--max-tokens", "20")],
     }
 
