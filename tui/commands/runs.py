@@ -18,7 +18,7 @@ from tui.output import message, table, write, write_json
 if TYPE_CHECKING:
     from engine.runs.details import LoggedCall, RunDetail
     from engine.runs.records import RunRecord, Tokens
-    from engine.runs.usage import Used
+    from engine.runs.used import Used
     from engine.workspace import Workspace
 
 

@@ -353,7 +353,6 @@ class RunsScreen(WorkingScreen[None]):
         if run is None or (detail := await self._detail_of(run)) is None:
             return
         try:
-            self.workspace.check_generates(run.agent)
             chosen = await ask_run_with(self, self._story, run.agent)
             if chosen is None:
                 return

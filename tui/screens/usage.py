@@ -16,7 +16,7 @@ from tui.widgets.cells import fit, short_count
 from tui.widgets.stream_view import StreamView
 
 if TYPE_CHECKING:
-    from engine.runs.usage import UsageTotals, Used
+    from engine.runs.used import UsageTotals, Used
 
 _COLUMN = 11
 """Cells of a column of figures; of a name as many as are left, up to `_NAME`."""
