@@ -15,7 +15,7 @@ from tests.tui.editor import Editor
 from tui.widgets.bars import KeyBar
 
 FOLDER = Path(__file__).parent / "snapshots"
-SETTLED = 0.4
+SETTLED = 1.0
 """Seconds after which a screen shows what it will go on to show."""
 PATIENCE = 3.0
 """Seconds a screen has to come to show what is expected."""
