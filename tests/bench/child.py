@@ -70,7 +70,14 @@ def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
     from tui import app
 
     class Streaming(Workspace):
-        def wire(self, prompt: Prompt, provider: str = "", *, words_per_second: float | None = None) -> Wire:
+        def wire(
+            self,
+            prompt: Prompt,
+            provider: str | None = None,
+            *,
+            model: str | None = None,
+            words_per_second: float | None = None,
+        ) -> Wire:
             return StreamingWire(tokens, tokens_per_second)
 
     # The editor imports the engine when it has appeared, and takes what stands there.
