@@ -10,8 +10,8 @@ from typing import Any, Final
 from engine import disk
 from engine.errors import Problem
 from engine.runs.records import Tokens, usage_of
+from engine.runs.usage import FILE
 
-FILE: Final = "token-usage.json"
 _LARGEST: Final = 2**53
 
 

@@ -325,15 +325,6 @@ class CompareView(WrappedView):
         self._at, self._at_scroll = index, self.scroll_offset.y
         self.refresh()
 
-    def go_to_row(self, row: int) -> None:
-        self._rows.advance(rows=row + self.size.height + 1)
-        self._fit()
-        self.scroll_to(y=row, animate=False, force=True)
-
-    def action_scroll_bottom(self) -> None:
-        self._rows.advance()
-        self.go_to_row(len(self._rows.starts))
-
     # --- wrapping
 
     def on_resize(self, event: events.Resize) -> None:

@@ -193,15 +193,6 @@ class FoldView(WrappedView):
 
     # --- wrapping
 
-    def go_to_row(self, row: int) -> None:
-        self._rows.advance(rows=row + self.size.height + 1)
-        self._fit()
-        self.scroll_to(y=row, animate=False, force=True)
-
-    def action_scroll_bottom(self) -> None:
-        self._rows.advance()
-        self.go_to_row(len(self._rows.starts))
-
     def on_resize(self, event: events.Resize) -> None:
         """Wrap to the new width, the same text at the top."""
         if self.size and self._wrap_width != self._rows.width:

@@ -488,8 +488,7 @@ class PromptView(WrappedView):
 
     def action_scroll_bottom(self) -> None:
         """Scroll to the last row, the pointer too, wrapping all that was not wrapped yet."""
-        self._rows.advance()
-        self.go_to_row(len(self._rows.starts))
+        super().action_scroll_bottom()
         if self.pointing:
             self.point(at=len(self._rows.starts) - 1)
 
@@ -501,11 +500,6 @@ class PromptView(WrappedView):
         if self._target is not None and self._target[2] != round(new_value):
             self._target = None
         self._report_block()
-
-    def go_to_row(self, row: int) -> None:
-        self._rows.advance(rows=row + self.size.height + 1)
-        self._fit()
-        self.scroll_to(y=row, animate=False, force=True)
 
     # --- wrapping
 

@@ -18,6 +18,17 @@ class WrappedView(ReadingView):
 
     _rows: WrappedRows[Any]
 
+    def go_to_row(self, row: int) -> None:
+        """Scroll to a row, wrapping all before it and as much behind it as is in sight."""
+        self._rows.advance(rows=row + self.size.height + 1)
+        self._fit()
+        self.scroll_to(y=row, animate=False, force=True)
+
+    def action_scroll_bottom(self) -> None:
+        """Scroll to the last row, wrapping all that was not wrapped yet."""
+        self._rows.advance()
+        self.go_to_row(len(self._rows.starts))
+
     def _wrap_rest(self) -> None:
         """Wrap what is not wrapped yet, a slice after the other."""
         rows = self._rows
