@@ -44,10 +44,10 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 ORDER_LIMIT = 2**53
 """The largest order, either way: beyond it the file's numbers skip some integers, so that another one is stored."""
 _MODE_LABELS: dict[ContentMode | None, str] = {
-    None: "no text of {name}",
-    "prepend": "prepend text of {name}",
-    "append": "append text of {name}",
-    "override": "override text of {name}",
+    None: "{name}: the default text",
+    "prepend": "{name}: your text before the default",
+    "append": "{name}: your text after the default",
+    "override": "{name}: your text instead of the default",
 }
 KEYS_NAMED = 20
 """Blocks that a message names at most."""
@@ -270,7 +270,7 @@ class Session:
         """Enable or disable a block; without `enabled`, the other of the two."""
         row = self.row(key)
         target = not row.enabled if enabled is None else enabled
-        label = Phrase("enable {name}" if target else "disable {name}", name=row.name)
+        label = Phrase("enabled {name}" if target else "disabled {name}", name=row.name)
         return self._apply(label, lambda config: edits.set_enabled(config, row.id, target))
 
     def move(self, key: str, index: int) -> Change | None:
@@ -296,7 +296,7 @@ class Session:
     def set_text(self, key: str, text: str) -> Change | None:
         """Replace a block's text."""
         row = self.row(key)
-        return self._apply(Phrase("edit {name}", name=row.name), lambda config: edits.set_text(config, row.key, text))
+        return self._apply(Phrase("edited {name}", name=row.name), lambda config: edits.set_text(config, row.key, text))
 
     def type_text(self, key: str, text: str) -> Change | None:
         """As `set_text`, for text as it is being typed: undone by stretches, journalled by its difference.
@@ -309,7 +309,7 @@ class Session:
         """Add a custom block behind row `after`, or last in its role; returns its id."""
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
-        label = Phrase("add {name}", name=block.name)
+        label = Phrase("added {name}", name=block.name)
         self._apply(label, lambda config: edits.add_block(config, self.rows, block, anchor))
         return block.id
 
@@ -340,19 +340,19 @@ class Session:
             except ConfigFault as fault:
                 raise WrongInput(str(fault)) from None
 
-        return self._apply(Phrase("change {name}", name=row.name), edit)
+        return self._apply(Phrase("changed {name}", name=row.name), edit)
 
     def pin_order(self, key: str, order: Number | None) -> Change | None:
         """Give a block a numeric order that wins over its place in the list; None takes it away."""
         row = self.row(key)
         _check_order(order)
-        label = Phrase("order of {name}", name=row.name)
+        label = Phrase("changed the order of {name}", name=row.name)
         return self._apply(label, lambda config: edits.set_order_override(config, row.id, order))
 
     def delete(self, key: str) -> Change | None:
         """Delete a custom block; a built-in one can only be disabled."""
         row = self._custom(key)
-        return self._apply(Phrase("delete {name}", name=row.name), lambda config: edits.delete_block(config, row.key))
+        return self._apply(Phrase("deleted {name}", name=row.name), lambda config: edits.delete_block(config, row.key))
 
     def reset(self, key: str | None = None) -> Change | None:
         """Drop what is overridden about one block, or about the whole agent."""
@@ -379,7 +379,7 @@ class Session:
                 config = edits.set_enabled(config, row.id, target)
             return config
 
-        label = Phrase("enable {name}" if target else "disable {name}", name=_named(rows))
+        label = Phrase("enabled {name}" if target else "disabled {name}", name=_named(rows))
         return self._apply(label, edit)
 
     def shift(self, keys: Iterable[str], step: int, shown: Collection[str] | None = None) -> Change | None:
@@ -422,7 +422,7 @@ class Session:
         for row in rows:
             added.append((self._copy(row, [block for block, _ in added]), row.key))
         self._apply(
-            Phrase("duplicate {name}", name=_named(rows)),
+            Phrase("duplicated {name}", name=_named(rows)),
             lambda config: edits.add_blocks(config, self.rows, added),
         )
         return [block.id for block, _ in added]
@@ -433,7 +433,7 @@ class Session:
         if not rows:
             return None
         return self._apply(
-            Phrase("delete {name}", name=_named(rows)),
+            Phrase("deleted {name}", name=_named(rows)),
             lambda config: edits.delete_blocks(config, [row.key for row in rows]),
         )
 
@@ -449,7 +449,7 @@ class Session:
         """Remove the overrides and places of ids that no block has."""
         found = [self._leftover(block_id, "override", "order", "old").id for block_id in ids]
         what = found[0] if len(found) == 1 else Phrase("{count} ids", count=len(found))
-        return self._apply(Phrase("remove what is left of {name}", name=what), lambda config: drop_ids(config, found))
+        return self._apply(Phrase("removed what was left of {name}", name=what), lambda config: drop_ids(config, found))
 
     def rename_leftover(self, block_id: str) -> Change | None:
         """Give what is stored for a block of the older layout to the block it is now.
@@ -463,14 +463,14 @@ class Session:
                 f"{new} has an override too",
                 repair=f"take over by hand what is wanted of that of {block_id}, and remove it",
             )
-        label = Phrase("rename {name} to {new}", name=block_id, new=new)
+        label = Phrase("renamed {name} to {new}", name=block_id, new=new)
         return self._apply(label, lambda config: rename_id(config, block_id, new))
 
     def part_shared(self, block_id: str) -> Change | None:
         """Give all blocks but the first that share an id one of their own."""
         self._leftover(block_id, "shared")
         return self._apply(
-            Phrase("give the blocks with the id {name} ids of their own", name=block_id),
+            Phrase("gave the blocks with the id {name} ids of their own", name=block_id),
             lambda config: part_shared(config, block_id, new_block_id),
         )
 
@@ -480,14 +480,14 @@ class Session:
             new = RENAMED_TOOLS.get(tool)
             now = f", which is the old name of {new}" if new is not None else ""
             raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=f"tools: {', '.join(known) or 'none'}")
-        label = Phrase("enable tool {name}" if enabled else "disable tool {name}", name=tool)
+        label = Phrase("enabled the tool {name}" if enabled else "disabled the tool {name}", name=tool)
         return self._apply(label, lambda config: edits.set_tool(config, tool, enabled))
 
     def set_auto_analysis(self, enabled: bool) -> Change | None:
         """Let the analysis run by itself after a save, or not. Raises `WrongInput` for an agent that never does."""
         if self.agent != ANALYZE:
             raise WrongInput(f"{self.agent} never runs by itself", repair=f"this is for {ANALYZE}")
-        label = "enable the analysis after a save" if enabled else "disable the analysis after a save"
+        label = "enabled the analysis after a save" if enabled else "disabled the analysis after a save"
         return self._apply(label, lambda config: edits.set_auto_analysis(config, enabled))
 
     def undo(self) -> Change | None:
@@ -510,9 +510,9 @@ class Session:
         """What a move is called: the whole order is written, so orders that others were pinned to are given up."""
         pinned = [row.name for row in self.rows if row.pinned and row.key not in moved]
         if not pinned:
-            return Phrase("move {name}", name=name)
+            return Phrase("moved {name}", name=name)
         return Phrase(
-            "move {name}; the order counts now for what was pinned: {pinned}", name=name, pinned=", ".join(pinned)
+            "moved {name}; the order counts now for what was pinned: {pinned}", name=name, pinned=", ".join(pinned)
         )
 
     def _tools_differ(self, base: Base) -> bool:

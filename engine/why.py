@@ -62,8 +62,9 @@ class BlockReasons:
     """Why a block of the list is as it is.
 
     `condition` says when a default block is left out, empty for one that is always there. `off_by` names what
-    switched it off: its own `enabled`, its override. `before` and `behind` are its neighbours in the compiled message;
-    `rank` its place in `blockOrder`, from 0, and `own_order` the order it was made with.
+    switched it off: its own `enabled`, its override. `place` counts, from 1, inside its role, as the list and moves do,
+    among the `count` blocks there; `ordered` tells that `blockOrder` names it, and `own_order` is the order it was made
+    with. `before` and `behind` are its neighbours in the compiled message.
     """
 
     row: Row
@@ -72,7 +73,9 @@ class BlockReasons:
     mode: ContentMode | None
     text_length: int
     rule: OrderRule
-    rank: int | None
+    place: int
+    count: int
+    ordered: bool
     own_order: Number
     before: str | None
     behind: str | None
@@ -182,9 +185,10 @@ def block_reasons(base: Base, config: BlockConfig, rows: Sequence[Row], row: Row
     slot = next((slot for slot in slots if slot.id == row.id), None)
     built = next((block for block in base.blocks if block.id == row.id), None)
     own = custom or built or slot
-    ranks = order_ranks(config.blockOrder)
-    rule: OrderRule = "pinned" if override.order is not None else "list" if row.id in ranks else "own"
-    sent = [other for other in rows if other.role == row.role and (other.state == "compiled" or other.key == row.key)]
+    ordered = row.id in order_ranks(config.blockOrder)
+    rule: OrderRule = "pinned" if override.order is not None else "list" if ordered else "own"
+    inside = [other for other in rows if other.role == row.role]
+    sent = [other for other in inside if other.state == "compiled" or other.key == row.key]
     at = sent.index(row) if row in sent else 0
     return BlockReasons(
         row,
@@ -193,7 +197,9 @@ def block_reasons(base: Base, config: BlockConfig, rows: Sequence[Row], row: Row
         override.contentMode,
         len(override.customContent or ""),
         rule,
-        ranks.get(row.id),
+        next((number for number, other in enumerate(inside, 1) if other.key == row.key), 0),
+        len(inside),
+        ordered,
         own.order if own is not None else row.order,
         sent[at - 1].name if at else None,
         sent[at + 1].name if at + 1 < len(sent) else None,

@@ -57,14 +57,13 @@ def _presence(reasons: BlockReasons) -> Iterator[str]:
 
 def place_reason(reasons: BlockReasons) -> str:
     """Where a block stands, and what decides it."""
+    place = t("why.place", place=reasons.place, total=reasons.count, role=t(f"why.role-{reasons.row.role}"))
     if reasons.rule == "pinned":
-        rule = t("why.place-pinned", order=_number(reasons.row.order))
-        if reasons.rank is not None:
-            rule = f"{rule} {t('why.place-unused', place=reasons.rank + 1)}"
-    elif reasons.rule == "list" and reasons.rank is not None:
-        rule = t("why.place-list", place=reasons.rank + 1, order=_number(reasons.own_order))
+        rule = t("why.place-pinned", place=place, order=_number(reasons.row.order))
+        if reasons.ordered:
+            rule = f"{rule} {t('why.place-unused')}"
     else:
-        rule = t("why.place-own", order=_number(reasons.own_order))
+        rule = t(f"why.place-{reasons.rule}", place=place, order=_number(reasons.own_order))
     if reasons.before is not None and reasons.behind is not None:
         between = t("why.between", before=reasons.before, behind=reasons.behind)
     elif reasons.before is not None:

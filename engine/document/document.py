@@ -186,7 +186,7 @@ class Document:
         if old == text:
             return None
         custom = custom_at(before, key)
-        label = Phrase("edit {name}", name=custom.name if custom is not None else key)
+        label = Phrase("edited {name}", name=custom.name if custom is not None else key)
         started = self._edit(label, lambda config: set_text(config, key, text), key)
         if started is None:
             return None
@@ -363,7 +363,7 @@ class Document:
         """
         data = self._valid_theirs()[0]
         self._settle()
-        self._adopt(data, "take the file's version")
+        self._adopt(data, "took the file's version")
 
     def merge(self) -> tuple[str, ...]:
         """Settle a conflict: the file's content with the own edits on top. Undo takes the own edits back and leaves the
@@ -471,7 +471,8 @@ class Document:
         before = self._now.config
         target.append(self._kept(self._now))
         self._record(self._become(self._carried(source.pop())), before)
-        return Change(Phrase("undo {label}" if verb == "undo" else "redo {label}", label=label), self.revision)
+        said = "undone: {label}" if verb == "undo" else "done again: {label}"
+        return Change(Phrase(said, label=label), self.revision)
 
     def _kept(self, state: _State) -> _State:
         """A version as an undo step, which contains every outside change so far."""

@@ -50,7 +50,7 @@ def test_nothing_is_listed_before_it_is_loaded(workspace: Workspace) -> None:
 def test_toggle(session: Session) -> None:
     change = session.toggle("tools")
     assert change is not None
-    assert change.label == "disable tools"
+    assert change.label == "disabled tools"
     assert "tools" not in sent(session)
     assert session.row("tools").state == "disabled"
     assert session.toggle("tools", False) is None
@@ -404,7 +404,7 @@ def test_several_blocks_are_switched_off_together_then_on_as_one_step(session: S
     keys = ["tools", "author-input"]
     session.toggle("tools", False)
     change = session.toggle_all(keys)
-    assert change is not None and change.label == "disable author-input", "what is off already is not named"
+    assert change is not None and change.label == "disabled author-input", "what is off already is not named"
     assert [session.row(key).enabled for key in keys] == [False, False]
     session.toggle_all(keys)
     assert [session.row(key).enabled for key in keys] == [True, True]
@@ -455,7 +455,7 @@ def test_several_blocks_are_moved_as_one_step(session: Session) -> None:
     before = [row.key for row in session.rows]
     assert session.shift([before[0]], -1) is None, "it is the first"
     change = session.shift([before[0], before[1]], 1)
-    assert change is not None and change.label == "move 2 blocks"
+    assert change is not None and change.label == "moved 2 blocks"
     assert [row.key for row in session.rows][:3] == [before[2], before[0], before[1]]
     session.undo()
     last = before[-1]

@@ -218,7 +218,7 @@ def test_every_line_has_a_block(session: Session) -> None:
 def test_why_a_block_is_there_or_not_and_where(session: Session, opened: Callable[..., Workspace]) -> None:
     there = session.why_block("fragment-catalog")
     assert there.condition == "no fragment is left to list" and there.row.state == "compiled"
-    assert (there.rule, there.rank, there.own_order) == ("own", None, 330)
+    assert (there.rule, there.ordered, there.own_order) == ("own", False, 330)
     assert there.before and there.behind == "prose-recent"
     absent = session.why_block("new-story")
     assert absent.row.state == "absent" and absent.row.note == absent.condition != ""
@@ -229,7 +229,8 @@ def test_why_a_block_is_there_or_not_and_where(session: Session, opened: Callabl
     assert session.why_block("fragment-catalog").rule == "pinned"
     session.move("user-fragments", 99)
     moved = session.why_block("user-fragments")
-    assert moved.rule == "list" and moved.rank is not None and moved.behind is None
+    assert moved.rule == "list" and moved.ordered and moved.behind is None
+    assert moved.place == moved.count == sum(row.role == "user" for row in session.rows), "inside its role"
     block = session.add("Note", "user", "simple", "A note.")
     session.toggle(block)
     assert session.why_block(block).off_by

@@ -264,7 +264,7 @@ def test_an_edit_as_one_step(story: Path, workspace: Workspace) -> None:
         workspace.edit(STORY, WRITER, None, fail)
     assert file.read_bytes() == data
     document = workspace.document(STORY, WRITER)
-    assert (document.state, document.undo_label) == (SaveState.SAVED, "add A")
+    assert (document.state, document.undo_label) == (SaveState.SAVED, "added A")
     assert document.config.overrides == {}
 
     # What another program wrote meanwhile is edited, not what was read first.

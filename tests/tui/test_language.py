@@ -105,11 +105,11 @@ def test_what_the_engine_says_is_translated_where_it_still_says_so() -> None:
 
 
 def test_texts_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    label = Phrase("undo {label}", label=Phrase("delete {name}", name=Phrase("{count} blocks", count=3)))
-    assert language.of_engine(label) == label == "undo delete 3 blocks"
+    label = Phrase("undone: {label}", label=Phrase("deleted {name}", name=Phrase("{count} blocks", count=3)))
+    assert language.of_engine(label) == label == "undone: deleted 3 blocks"
     language.use("zh")
-    assert language.of_engine(label) == "撤销：删除 3 个块"
-    assert language.of_engine(Phrase("edit {name}", name="nothing is pinned {x}")) == "编辑 nothing is pinned {x}"
+    assert language.of_engine(label) == "已撤销：已删除 3 个块"
+    assert language.of_engine(Phrase("edited {name}", name="nothing is pinned {x}")) == "已编辑 nothing is pinned {x}"
     assert language.of_engine("nothing is pinned") == "没有置顶的内容"
     assert language.of_engine(Phrase("no such {thing}", thing="words")) == "no such words"
 

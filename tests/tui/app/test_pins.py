@@ -15,7 +15,7 @@ async def test_a_number_pins_and_nothing_unpins(editor: Open) -> None:
         assert "usr" in ed.line_of("story-info") and "#usr" not in ed.line_of("story-info")
         await ed.press("r")
         assert isinstance(ed.app.screen, PinDialog)
-        assert ed.shows("A built-in block of the user message") and ed.shows("Place: its own order 100;")
+        assert ed.shows("A built-in block of the user message") and ed.shows("in user: its own order 100;")
         await ed.type("up")
         await ed.press("enter")
         assert ed.shows("must be a number")
@@ -27,7 +27,7 @@ async def test_a_number_pins_and_nothing_unpins(editor: Open) -> None:
         await save(ed)
         assert ed.config()["overrides"]["story-info"] == {"order": 405}
         await ed.press("r")
-        assert ed.field("#order") == "405" and ed.shows("Place: the order 405 that an override gives it;")
+        assert ed.field("#order") == "405" and ed.shows("order 405")
         await ed.press("backspace", "backspace", "backspace", "enter")
         assert keys_of(ed) == DEFAULT_ORDER and "#usr" not in ed.line_of("story-info")
         await ed.press("u", "u")
@@ -40,8 +40,10 @@ async def test_the_place_is_told_as_everywhere_else(editor: Open) -> None:
         await ed.goto("story-info")
         await ed.press("K", "J", "r")
         (said,) = place_reason(ed.session.why_block("story-info")).split(";")[:1]
-        assert "in the arranged order" in said
-        await ed.until(lambda: ed.shows(said), said)
+        rows = [row for row in ed.session.rows if row.role == "user"]
+        place = [row.key for row in rows].index("story-info") + 1
+        assert said.startswith(f"Place {place} of {len(rows)} in user")
+        await ed.until(lambda: ed.shows(said.split(" (")[0]), said)
 
 
 async def test_what_is_absent_is_pinned_before_it_appears(editor: Open) -> None:

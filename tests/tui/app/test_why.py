@@ -119,7 +119,7 @@ async def test_a_block_of_the_list(editor: Open) -> None:
         for key, said in (
             ("new-story", "It is absent: only until something is written."),
             ("fragment-catalog", "left out when: no fragment is left to list."),
-            ("cb-stylea", "Place: its own order 400;"),
+            ("cb-stylea", "Place 4 of 4 in system: its own order 400;"),
         ):
             await ed.goto(key)
             await ed.press("w")
@@ -129,7 +129,8 @@ async def test_a_block_of_the_list(editor: Open) -> None:
             await ed.press("escape")
         await ed.press("space", "K", "w")
         await ed.until(lambda: isinstance(ed.app.screen, WhyDialog) and ed.shows("It is off"))
-        assert "arranged order" in " ".join(str(ed.app.screen.query_one("#reasons", Static).render()).split())
+        said = " ".join(str(ed.app.screen.query_one("#reasons", Static).render()).split())
+        assert "Place 3 of 4 in system, as you arranged it" in said
         await ed.pilot.click("#done")
         assert ed.focus == "blocks"
 
