@@ -85,6 +85,7 @@ class StonehandApp(
         self._open_workspace = workspace if callable(workspace) else None
         self.profile = profile
         self.keys = keymap or Keymap()
+        language.name_keys(self.keys.said)
         self.settings = settings or Settings()
         self.problems: list[str | LazyText] = [*self.settings.problems, *self.keys.problems]
         """What of the user's settings and keys is ignored, a line each."""

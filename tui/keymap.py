@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine.library import config_folder
 from tui.actions import ACTIONS, CHARACTERS, Action, Place, key_name
-from tui.language import LazyText
+from tui.language import LazyText, t
 from tui.settings import place_in, read_toml
 
 FILE = "keymap.toml"
@@ -87,7 +87,7 @@ class Keymap:
         for action, keys in wanted.items():
             self._keys[action.id] = self._usable_of(action, keys)
             if not self._keys[action.id]:
-                palette = LazyText("keymap.palette", key=key_name(_BY_ID["command-palette"].keys[0]))
+                palette = LazyText("keymap.palette")
                 self._tell("keymap.lost", action.id, title=_title(action), palette=palette)
 
     def keys(self, action: Action) -> tuple[str, ...]:
@@ -97,6 +97,11 @@ class Keymap:
     def shown(self, action: Action) -> str:
         """The key to show for an action; empty when it has none."""
         return next(map(key_name, self._keys[action.id]), "")
+
+    def said(self, action_id: str) -> str:
+        """The key to name in a text for an action; its title, which the palette finds, when it has none."""
+        action = _BY_ID[action_id]
+        return self.shown(action) or t("keymap.no-key-left", title=action.title)
 
     def overrides(self) -> dict[str, str]:
         """Action id to keys, for those that differ from the defaults, as `App.set_keymap` takes them."""

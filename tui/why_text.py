@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tui.language import find, t
+from tui.language import find, of_engine, t
 
 if TYPE_CHECKING:
     from engine.blocks.block import Number
@@ -46,11 +46,11 @@ def _presence(reasons: BlockReasons) -> Iterator[str]:
     for part in reasons.off_by:
         yield t(f"why.off-{part}")
     if row.state == "absent":
-        yield t("why.absent", reason=row.note)
+        yield t("why.absent", reason=of_engine(row.note))
     elif row.note:
-        yield row.note
+        yield of_engine(row.note)
     if reasons.condition and row.state != "absent":
-        yield t("why.conditional", reason=reasons.condition)
+        yield t("why.conditional", reason=of_engine(reasons.condition))
     elif not row.custom and row.state == "compiled":
         yield t("why.always")
 

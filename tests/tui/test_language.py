@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 import engine
 import tui
 from engine.agents import agents
+from engine.agents.tools import describe
 from engine.errors import WrongInput
 from engine.text import Phrase
 from tui import language
@@ -122,6 +123,51 @@ def test_every_agent_has_a_name_in_every_language() -> None:
                 assert {agent.display_name, agent.group} <= set(texts), (code, agent.name)
 
 
+def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
+    """Labels of changes, reasons of blocks that are absent, what is wrong with a block, what tools do."""
+    said = {describe(tool) for agent in agents() for tool in agent.tools}
+    for file in Path(engine.__file__).parent.rglob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        slots = file.parent.name == "agents" and "BlockSlot(" in file.read_text("utf-8")
+        module = importlib.import_module(f"engine.agents.{file.stem}") if slots else None
+        scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for scope, call in ((function, node) for function in scopes for node in ast.walk(function)):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
+                if call.func.id == "Phrase":
+                    said |= _texts(call.args[0])
+                elif call.func.id == "BlockSlot" and len(call.args) > 3:
+                    said |= _reasons(call.args[3], scope, vars(module))
+                elif call.func.id.endswith("_slots"):
+                    said |= _texts(call)
+        if file.match("blocks/rows.py"):
+            documented = {ast.get_docstring(scope, clean=False) for scope in scopes}
+            said |= {text for scope in scopes for text in _texts(scope) - documented if " " in text}
+    said = {text.template if isinstance(text, Phrase) else text for text in said}
+    assert len(said) > 65
+    for code in LANGUAGES:
+        if code != ENGLISH:
+            assert said - {""} - set(catalogue(code, "engine")) == set()
+
+
+def _texts(tree: ast.AST) -> set[str]:
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def _reasons(given: ast.expr, tree: ast.FunctionDef, names: dict[str, object]) -> set[str]:
+    """What an expression can be: a text, a constant of the module, or what a function there gives that name."""
+    if isinstance(given, ast.IfExp):
+        return _reasons(given.body, tree, names) | _reasons(given.orelse, tree, names)
+    if isinstance(given, ast.Constant | ast.Attribute) or ast.unparse(given) in names:
+        return {eval(ast.unparse(given), names)}
+    assigned = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(ast.unparse(target) == ast.unparse(given) for target in node.targets)
+    ]
+    assert assigned or ast.unparse(given) in [argument.arg for argument in tree.args.args], ast.unparse(given)
+    return {text for value in assigned for text in _reasons(value, tree, names)}
+
+
 def test_every_screen_can_say_everything_again() -> None:
     for module in (TUI / "screens").glob("*.py"):
         importlib.import_module(f"tui.screens.{module.stem}")
@@ -137,8 +183,10 @@ def _below(cls: type[WorkingScreen[object]]) -> list[type[WorkingScreen[object]]
     return [found for child in cls.__subclasses__() for found in (child, *_below(child))]
 
 
-def _fields(text: str) -> set[str | None]:
-    return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
+def _fields(text: str) -> set[str]:
+    """The fields of a text; one for a key together with the action whose key it is."""
+    parsed = string.Formatter().parse(text)
+    return {f"{field}:{spec}" if field == "key" else field for _, field, spec, _ in parsed if field is not None}
 
 
 def _keys_in_code() -> tuple[set[str], set[str], set[str]]:

@@ -1,16 +1,16 @@
 """The texts of the interface, in the language its user reads.
 
 `t("story.title")` is the text `title` of the catalogue `story.json`; `t("list.moved", name=name)` puts values into its
-`{name}` fields, and a `count` of 1 takes the text `moved.one` where there is one. A catalogue is a flat JSON file for
-each area of the interface, in a folder for each language, and is read when its first text is wanted. What another
-language lacks is said in English. Values are put in as they are: what comes from outside must be made safe as
-everywhere else.
+`{name}` fields, and a `count` of 1 takes the text `moved.one` where there is one. A field `{key:undo}` is the key in
+force of the action `undo` (see `name_keys`). A catalogue is a flat JSON file for each area of the interface, in a
+folder for each language, and is read when its first text is wanted. What another language lacks is said in English.
+Values are put in as they are: what comes from outside must be made safe as everywhere else.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,7 @@ LANGUAGES: Mapping[str, str] = {ENGLISH: "English", "zh": "中文"}
 
 _FOLDER = Path(__file__).parent
 _in_use = ENGLISH
+_key_of: Callable[[str], str] | None = None
 
 
 def t(key: str, /, **values: object) -> str:
@@ -39,8 +40,36 @@ def find(key: str, /, **values: object) -> str | None:
         texts = catalogue(language, area)
         for wanted in names:
             if wanted in texts:
-                return texts[wanted].format_map(values) if values else texts[wanted]
+                return _filled(texts[wanted], values)
     return None
+
+
+class _Key:
+    """The value of the field `key`: its format specification names an action, and it becomes that action's key."""
+
+    def __format__(self, action_id: str) -> str:
+        if _key_of is None:
+            from tui.keymap import Keymap
+
+            name_keys(Keymap().said)
+        assert _key_of is not None
+        key = _key_of(action_id)
+        return find(f"keys.name.{key}") or key
+
+
+_KEY = _Key()
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    if "{key:" in text:
+        return text.format_map({"key": _KEY, **values})
+    return text.format_map(values) if values else text
+
+
+def name_keys(key_of: Callable[[str], str]) -> None:
+    """Name keys in texts from now on by `key_of`, which gives the key to show for the id of an action."""
+    global _key_of
+    _key_of = key_of
 
 
 def of_engine(text: str) -> str:

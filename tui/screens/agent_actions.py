@@ -10,7 +10,7 @@ from textual import on
 
 from engine.document.state import SaveState
 from engine.errors import StonehandError
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 from tui.widgets.bars import TopBar
 from tui.widgets.budget_words import budget_words, model_name
@@ -94,7 +94,7 @@ class AgentActions(DeskPart):
         budget = self.budget
         if budget is None:
             budget = await self.wait(lambda: self.workspace.budget(session.story, session.agent))
-        name = self.workspace.agent(session.agent).display_name
+        name = of_engine(self.workspace.agent(session.agent).display_name)
         key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget))
         if key is not None and session is self.session:
             self.show_key(key)
@@ -109,7 +109,7 @@ class AgentActions(DeskPart):
             self.collect()
             definition = self.workspace.agent(session.agent)
             described = self.workspace.tool_descriptions(definition.tools)
-            self.app.push_screen(ToolsDialog(definition.display_name, session, described, self))
+            self.app.push_screen(ToolsDialog(of_engine(definition.display_name), session, described, self))
 
     def action_model(self) -> None:
         self.begin(self._show_model, "model-dialog", exclusive=True)

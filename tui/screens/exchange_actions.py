@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.blocks.config import EMPTY
 from engine.document.state import SaveState
 from engine.errors import Conflict, InvalidFile, StonehandError
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ExchangeActions(DeskPart):
         if session is None:
             self.say(t("exchange.nothing-open"), warning=True)
             return
-        agent = self.workspace.agent(session.agent).display_name
+        agent = of_engine(self.workspace.agent(session.agent).display_name)
         names = {True: f"{session.story}-{session.agent}.json", False: f"{session.story}-{session.branch}-configs.json"}
         offered = self._offered(names[True])
         values, fault = BundleFileDialog.Values(one=True, clipboard=False, path=offered), ""
@@ -132,7 +132,7 @@ class ExchangeActions(DeskPart):
         values = BundleFileDialog.Values(one=False, clipboard=False, path=self._offered(""))
         fault = ""
         while True:
-            name = self.workspace.agent(session.agent).display_name
+            name = of_engine(self.workspace.agent(session.agent).display_name)
             answer = await self.app.push_screen_wait(BundleFileDialog("import", name, values, fault))
             if answer is None:
                 return
@@ -151,7 +151,7 @@ class ExchangeActions(DeskPart):
             [t("exchange.replaces")],
             lambda agent: t("exchange.import-label", agent=agent),
         ):
-            self.say(t("exchange.imported", agent=self.workspace.agent(session.agent).display_name))
+            self.say(t("exchange.imported", agent=of_engine(self.workspace.agent(session.agent).display_name)))
 
     async def _plan_import(self, session: Session, file: Path, values: BundleFileDialog.Values) -> Import:
         exchange = self.workspace.exchange
@@ -172,7 +172,7 @@ class ExchangeActions(DeskPart):
         if session is None:
             self.say(t("exchange.nothing-open"), warning=True)
             return
-        name = self.workspace.agent(session.agent).display_name
+        name = of_engine(self.workspace.agent(session.agent).display_name)
         targets = await self._targets(session)
         dialog = TargetDialog(
             t("exchange.copy-title", agent=name),
@@ -208,17 +208,18 @@ class ExchangeActions(DeskPart):
         for story in await self.wait(self.workspace.stories):
             for branch in story.branches if story.problem is None else ():
                 for definition in self.workspace.definitions():
+                    name = of_engine(definition.display_name)
                     place = (story.id, branch.id, definition.name)
                     same_agent = definition.name == session.agent
                     if place[:2] == (session.story, session.branch):
                         if not same_agent:
-                            here.append((t("exchange.copy-other-agent", agent=definition.display_name), *place))
+                            here.append((t("exchange.copy-other-agent", agent=name), *place))
                     elif story.id == session.story and same_agent:
                         here.append((t("exchange.copy-here", branch=branch_label(branch.name, branch.id)), *place))
                     else:
                         label = t(
                             "exchange.copy-other",
-                            agent=definition.display_name,
+                            agent=name,
                             branch=branch_label(branch.name, branch.id),
                             story=story.name,
                         )

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from engine.blocks.config import current_tools
 from engine.session import ANALYZE
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 
@@ -73,6 +73,7 @@ class ToolsDialog(ModalScreen[None]):
             lines.append(Option(mark, _ANALYSIS))
         for tool, text in self._described.items():
             name = older.get(tool, tool)
+            text = of_engine(text)
             text = text if name == tool else f"{text} {t('tools.older', name=name)}"
             lines.append(Option(self._mark(tool, text, tool not in off), tool))
         for tool in config.disabled_tools:

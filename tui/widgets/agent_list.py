@@ -119,7 +119,7 @@ class AgentList(Spoken, ScrollView, can_focus=True, inherit_bindings=False):
         return Offset(0, max(0, self._cursor - round(self.scroll_offset.y)))
 
     def _words(self, agent: AgentSummary) -> str:
-        parts = [visible(agent.display_name)]
+        parts = [visible(of_engine(agent.display_name))]
         parts += [t("reader.agent_open")] if agent.name == self.open_name else []
         parts += [t("reader.agent_customised")] if agent.customised else []
         parts += [t("reader.problem", note=visible(str(agent.problem)))] if agent.problem is not None else []

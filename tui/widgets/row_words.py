@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def row_words(row: Row) -> str:
     """`summary, off, user, 40 tokens`: the name, what is unusual about the block, its role and tokens."""
     parts = [visible(row.name)]
     if row.warning:
-        parts.append(t("reader.problem", note=visible(row.note)))
+        parts.append(t("reader.problem", note=visible(of_engine(row.note))))
     if not row.enabled:
         parts.append(t("reader.off"))
     elif row.state == "absent":
@@ -26,7 +26,7 @@ def row_words(row: Row) -> str:
     elif row.state == "silent":
         parts.append(t("reader.silent"))
     if row.note and not row.warning:
-        parts.append(visible(row.note))
+        parts.append(visible(of_engine(row.note)))
     if row.mode is not None:
         parts.append(t(f"reader.mode.{row.mode}"))
     if row.pinned:
