@@ -34,7 +34,7 @@ from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookChain
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
-from engine.text import Phrase, collapse_space, cut, utf16_length
+from engine.text import Phrase, collapse_space, cut, did_you_mean, utf16_length
 
 if TYPE_CHECKING:
     from engine.why import BlockReasons, Explanation
@@ -192,7 +192,8 @@ class Session:
             raise NotFound(f"{self.agent} has no block {key!r}", repair=f"it is called {new} now")
         keys = [row.key for row in self.rows]
         known = ", ".join(keys[:KEYS_NAMED]) + (f" and {len(keys) - KEYS_NAMED} more" * (len(keys) > KEYS_NAMED))
-        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"blocks: {known or 'none'}")
+        close = did_you_mean(key, {row.key: (row.name,) for row in self.rows})
+        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"{close}blocks: {known or 'none'}")
 
     def text(self, key: str) -> str:
         """The text that can be edited: the body of a custom block, the custom content of a built-in one."""
@@ -479,7 +480,9 @@ class Session:
         if tool not in known:
             new = RENAMED_TOOLS.get(tool)
             now = f", which is the old name of {new}" if new is not None else ""
-            raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=f"tools: {', '.join(known) or 'none'}")
+            close = "" if new is not None else did_you_mean(tool, dict.fromkeys(known, ()))
+            repair = f"{close}tools: {', '.join(known) or 'none'}"
+            raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=repair)
         label = Phrase("enabled the tool {name}" if enabled else "disabled the tool {name}", name=tool)
         return self._apply(label, lambda config: edits.set_tool(config, tool, enabled))
 

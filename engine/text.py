@@ -55,6 +55,21 @@ def utf16_length(text: str) -> int:
     return len(text) + sum(1 for char in text if ord(char) > 0xFFFF)
 
 
+def did_you_mean(wanted: str, known: Mapping[str, Sequence[str]]) -> str:
+    """ "did you mean 'ID'? " for the id that comes closest to what was written, empty when none is close.
+
+    `known` has what else each id is called by. Case does not matter.
+    """
+    from difflib import get_close_matches  # used when something is misspelt, and only then
+
+    called: dict[str, str] = {}
+    for key, names in known.items():
+        for name in (key, *names):
+            called.setdefault(name.casefold(), key)
+    close = get_close_matches(wanted.casefold(), called, 1)
+    return f"did you mean {called[close[0]]!r}? " if close else ""
+
+
 def common_prefix(one: Sequence[object], two: Sequence[object]) -> int:
     """How many items both begin with, by halving: comparing slices costs next to nothing."""
     low, high = 0, min(len(one), len(two))

@@ -46,7 +46,7 @@ from engine.story import Fragment as Fragment
 from engine.story.branches import FOLDER as BRANCHES
 from engine.story.branches import MAIN as MAIN
 from engine.story.branches import content_root
-from engine.text import collapse_space
+from engine.text import collapse_space, did_you_mean
 
 if TYPE_CHECKING:
     from engine.budget import Budget
@@ -291,8 +291,9 @@ class Workspace:
                 if not (path / "meta.json").is_file():
                     if path.is_dir():
                         raise NotFound("has no meta.json, so it is no story", file=path, repair="put the file back")
-                    known = ", ".join(folder.id for folder in list_stories(self.data)) or "none"
-                    raise NotFound(f"there is no story {story_id!r}", repair=f"stories: {known}")
+                    names = {info.id: (info.name,) for info in self.stories()}
+                    repair = f"{did_you_mean(story_id, names)}stories: {', '.join(names) or 'none'}"
+                    raise NotFound(f"there is no story {story_id!r}", repair=repair)
                 folder = self._folders[story_id] = self._listed.get(story_id) or StoryFolder(path)
                 if self._watch:
                     self._runtime.submit(self._follow(folder))

@@ -64,7 +64,7 @@ class Action:
 
     `id` names the method (`action_<id>` with underscores), the entry in the key map and the texts in the catalogue
     `action`; `priority` keys work while text is typed; `together` names the actions that the key bar shows with this
-    one, under one word.
+    one, under one word. `same_as` names the action that this one is a letter for: the palette has one entry for both.
     """
 
     id: str
@@ -72,6 +72,7 @@ class Action:
     place: Place
     priority: bool = False
     together: tuple[str, ...] = ()
+    same_as: str = ""
 
     @property
     def title(self) -> str:
@@ -228,8 +229,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("thoughts", ("z",), "chat"),
     Action("earlier", ("e",), "chat"),
     # anywhere
-    Action("leave", ("q",), "list"),
-    Action("help", ("question_mark",), "list"),
+    Action("leave", ("q",), "list", same_as="quit"),
+    Action("help", ("question_mark",), "list", same_as="keys"),
     Action("command-palette", ("ctrl+p",), "app", priority=True),
     Action("redraw", ("ctrl+l",), "app", priority=True),
     Action("keys", ("f1",), "app", priority=True),

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App, SystemCommand
-from textual.command import CommandInput, CommandList, CommandPalette
+from textual.command import CommandInput, CommandList, CommandPalette, Hit, Hits
 from textual.screen import Screen
+from textual.system_commands import SystemCommandsProvider
 from textual.worker import Worker, WorkerState
 
 from engine.errors import StonehandError
@@ -26,6 +27,7 @@ from tui.key_order import OrderedKeysApp
 from tui.keymap import Keymap, load_keymap
 from tui.language import ENGLISH, LANGUAGES, LazyText, of_locale, t
 from tui.paste import SafePasteApp
+from tui.row_filter import find
 from tui.safe_text import SafeTextApp
 from tui.screen_reader import SpokenApp
 from tui.screens.base import WorkingScreen
@@ -53,6 +55,19 @@ class Palette(CommandPalette):
             super()._action_command_list(action)
 
 
+class Actions(SystemCommandsProvider):
+    """The entries of the palette: whole words and beginnings of words come before letters that are apart."""
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        words = query.lower().split()
+        for name, help, callback, *_ in self.app.get_system_commands(self.screen):
+            found = [find(word, name) for word in words]
+            if words and None not in found:
+                score = sum(match.score for match in found if match is not None) / len(words) - len(name) / 100
+                yield Hit(score, matcher.highlight(name), callback, help=help)
+
+
 class StonehandApp(
     ThemedApp[int],
     SpokenApp[int],
@@ -67,6 +82,7 @@ class StonehandApp(
     TITLE = "Stonehand"
     CSS_PATH = "styles/app.tcss"
     BINDINGS = bindings_for("app")
+    COMMANDS = {Actions}
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ESCAPE_TO_MINIMIZE = False
@@ -218,13 +234,18 @@ class StonehandApp(
         """Every action that can be used on the screen in front, for the command palette."""
         for action in ACTIONS:
             runner = screen if hasattr(screen, f"action_{action.method}") else self
-            if action.method == "command_palette" or not hasattr(runner, f"action_{action.method}"):
+            if action.method == "command_palette" or action.same_as or not hasattr(runner, f"action_{action.method}"):
                 continue
-            if action.place in ("app", *getattr(screen, "places", ())):
-                keys = ", ".join(key_name(key) for key in self.keys.keys(action))
+            if self._usable_on(screen, action):
+                letters = [other for other in ACTIONS if other.same_as == action.id and self._usable_on(screen, other)]
+                keys = ", ".join(key_name(key) for item in (*letters, action) for key in self.keys.keys(item))
                 yield SystemCommand(_searchable(action), f"{keys}  {action.help}".strip(), self._runner(runner, action))
         yield SystemCommand(t("app.theme"), t("app.theme-help"), self.action_change_theme)
         yield SystemCommand(t("app.language"), t("app.language-help"), self.action_change_language)
+
+    @staticmethod
+    def _usable_on(screen: Screen[object], action: Action) -> bool:
+        return action.place in ("app", *getattr(screen, "places", ()))
 
     def _runner(self, node: Screen[object] | App[int], action: Action) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

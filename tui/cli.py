@@ -45,7 +45,7 @@ class Program(Group):
             raise click.BadParameter("the name is empty", ctx, param_hint="DIR")
         if is_path(name) or Path(name).exists():
             return open_folder.name, open_folder, args
-        close = get_close_matches(name, self.commands, 1)
+        close = get_close_matches(name.casefold(), self.commands, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise click.UsageError(f"there is no command and no folder {name!r}{hint}", ctx)
 

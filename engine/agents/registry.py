@@ -13,6 +13,7 @@ from importlib import import_module
 
 from engine.agents.definition import AgentDefinition
 from engine.errors import NotFound
+from engine.text import did_you_mean
 
 PACKAGE = "engine.agents"
 
@@ -26,7 +27,9 @@ def agent(name: str) -> AgentDefinition:
     """The agent of this name. Raises `NotFound` with the names there are."""
     found = _by_name().get(name)
     if found is None:
-        raise NotFound(f"there is no agent {name!r}", repair=f"agents: {', '.join(_by_name())}")
+        short = {agent.name: (agent.name.rpartition(".")[2], agent.display_name) for agent in agents()}
+        close = did_you_mean(name, short)
+        raise NotFound(f"there is no agent {name!r}", repair=f"{close}agents: {', '.join(_by_name())}")
     return found
 
 

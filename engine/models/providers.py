@@ -41,6 +41,7 @@ from engine.disk import json_line, parse_json, read_bytes
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.models import REHEARSAL
 from engine.models.secret import Secret
+from engine.text import did_you_mean
 
 ENV_PREFIX: Final = "env:"
 TEMPERATURES: Final = (0.0, 2.0)
@@ -149,8 +150,9 @@ class Providers:
         """The provider of this id. Raises `NotFound` with the ids there are."""
         provider = self.get(provider_id)
         if provider is None:
-            known = ", ".join(provider.id for provider in self.all)
-            raise NotFound(f"there is no provider {provider_id!r}", repair=f"providers: {known}")
+            names = {provider.id: (provider.name,) for provider in self.all}
+            repair = f"{did_you_mean(provider_id, names)}providers: {', '.join(names)}"
+            raise NotFound(f"there is no provider {provider_id!r}", repair=repair)
         return provider
 
     def merged(self, other: Providers) -> Providers:

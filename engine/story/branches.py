@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from engine.disk import base36, child, dump_json, json_line, parse_json, write_atomic
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
+from engine.text import did_you_mean
 
 MAIN: Final = "main"
 FOLDER: Final = "branches"
@@ -64,7 +65,8 @@ class Branches:
         for branch in self.all:
             if branch.id == wanted:
                 return branch
-        raise NotFound(f"there is no branch {wanted!r}", repair=f"branches: {', '.join(self.ids)}")
+        close = did_you_mean(wanted, {branch.id: (branch.name,) for branch in self.all})
+        raise NotFound(f"there is no branch {wanted!r}", repair=f"{close}branches: {', '.join(self.ids)}")
 
     def to_write(self, branch_id: str | None = None) -> Branch:
         """The branch to write to: the one of this id, or the active one.

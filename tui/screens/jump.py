@@ -11,6 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.language import t
+from tui.ranking import ranked
 from tui.screens.search_dialog import SearchDialog
 from tui.widgets.cells import fit, short_count
 from tui.widgets.line_input import LineInput
@@ -38,11 +39,10 @@ class JumpDialog(SearchDialog[str | None]):
         options = self.query_one(OptionList)
         options.clear_options()
         listed: set[str] = set()
-        for block in self._blocks:
-            if wanted.casefold() in f"{block.name} {block.id}".casefold():
-                name = fit(block.name, max(8, min(34, self.app.size.width - 20)))
-                line = f"{fit(role_letters(block.role), 3)}  {name} {short_count(block.tokens):>5}"
-                # Two blocks may have one id, two options may not; jumping goes to the first.
-                options.add_option(Option(Content(line), None if block.id in listed else block.id))
-                listed.add(block.id)
+        for block in ranked(wanted, self._blocks, lambda block: (block.name, block.id)):
+            name = fit(block.name, max(8, min(34, self.app.size.width - 20)))
+            line = f"{fit(role_letters(block.role), 3)}  {name} {short_count(block.tokens):>5}"
+            # Two blocks may have one id, two options may not; jumping goes to the first.
+            options.add_option(Option(Content(line), None if block.id in listed else block.id))
+            listed.add(block.id)
         options.action_first()

@@ -11,6 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from tui.language import t
+from tui.ranking import ranked
 from tui.safe_text import visible
 from tui.screens.search_dialog import SearchDialog
 from tui.widgets.line_input import LineInput
@@ -37,7 +38,7 @@ class NameDialog(SearchDialog[str | None]):
     def list_options(self, wanted: str) -> None:
         """What was typed first: enter takes exactly that; then the names it is part of."""
         typed = wanted.strip()
-        names = [name for name in self._names if typed.casefold() in name.casefold() and name != typed]
+        names = [name for name in ranked(typed, self._names, lambda name: (name,)) if name != typed]
         lines = (
             [(typed, typed if typed in self._names else t("model.name-typed", name=typed))] if typed else [self._first]
         )

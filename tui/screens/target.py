@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui.ranking import ranked
 from tui.safe_text import visible
 from tui.screens.search_dialog import SearchDialog
 from tui.widgets.line_input import LineInput
@@ -40,11 +41,10 @@ class TargetDialog(SearchDialog[int | None]):
             self.dismiss(int(option.id))
 
     def list_options(self, wanted: str) -> None:
-        parts = wanted.casefold().split()
-        found = [index for index, name in enumerate(self._names) if all(part in name.casefold() for part in parts)]
+        found = ranked(wanted, range(len(self._names)), lambda index: (self._names[index],), LISTED)
         options = self.query_one(OptionList)
         options.clear_options()
-        options.add_options(Option(Content(visible(self._names[index])), str(index)) for index in found[:LISTED])
+        options.add_options(Option(Content(visible(self._names[index])), str(index)) for index in found)
         if not found:
             options.add_option(Option(Content(self._none), disabled=True))
         options.action_first()

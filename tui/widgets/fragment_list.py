@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from tui.language import t
+from tui.ranking import ranked
 from tui.widgets.cells import fit
 from tui.widgets.line_input import LineInput
 
@@ -90,16 +91,9 @@ class FragmentList(Vertical):
 
     def _list(self) -> None:
         self._listed_width = self.size.width
-        wanted = self.query_one(Input).value.casefold().split()
-        found: list[Option] = []
-        for fragment_id, kind, name in self._fragments:
-            text = f"{fragment_id} {kind} {name}".casefold()
-            if all(word in text for word in wanted):
-                found.append(
-                    Option(Content(f"{fit(fragment_id, 11)} {fit(name, max(10, self.size.width - 13))}"), fragment_id)
-                )
-                if len(found) == SHOWN:
-                    break
+        wanted = self.query_one(Input).value
+        found = ranked(wanted, self._fragments, lambda fragment: (fragment[2], fragment[0], fragment[1]), SHOWN)
+        room = max(10, self.size.width - 13)
         options = self.query_one(OptionList)
         options.clear_options()
-        options.add_options(found)
+        options.add_options(Option(Content(f"{fit(id, 11)} {fit(name, room)}"), id) for id, _, name in found)

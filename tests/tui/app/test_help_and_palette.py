@@ -10,6 +10,7 @@ from textual.command import CommandPalette
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.actions import ACTIONS, key_name
+from tui.app import Actions
 from tui.keymap import Keymap
 from tui.screens.help import HelpScreen
 from tui.screens.passage import PassageScreen
@@ -97,6 +98,9 @@ async def test_the_palette_has_every_action_of_the_screen(editor: Open) -> None:
     async with editor() as ed:
         wanted = {action.title for action in ACTIONS if action.place in ("app", "desk", "list")}
         assert wanted - {"Command palette"} <= set(commands(ed))
+        titles = [command.title for command in ed.app.get_system_commands(ed.app.screen)]
+        assert sorted(titles) == sorted(set(titles)), "no two are called the same"
+        assert commands(ed)["Quit"].help == "q, ctrl+q" and commands(ed)["Help"].help == "?, f1"
         await ed.press("p")
         await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
         assert {action.title for action in ACTIONS if action.place == "prompt"} <= set(commands(ed))
@@ -128,6 +132,8 @@ async def test_the_palette_by_keys(editor: Open) -> None:
     async with editor() as ed:
         await ed.press("ctrl+p")
         assert isinstance(ed.app.screen, CommandPalette)
+        hits = sorted([hit async for hit in Actions(ed.desk).search("undo")], key=lambda hit: -hit.score)
+        assert len(hits) > 1 and hits[0].text == "Undo", "the best match is first"
         await ed.type("compiled prompt")
         await ed.until(lambda: ed.shows("Read the compiled prompt"))
         await ed.until(lambda: ed.app.screen.query_one("OptionList").option_count)  # type: ignore[attr-defined]
