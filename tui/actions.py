@@ -241,6 +241,18 @@ PALETTE = next(action for action in ACTIONS if action.id == "command-palette")
 """The action that leads to every other."""
 
 
+FIXED = (
+    Action("keep-filter", ("enter",), "desk"),
+    Action("open-agent", ("enter",), "desk"),
+)
+"""Keys of widgets that the key bar names; they can't be remapped, and are in no other list."""
+_IN_FILTER = ("keep-filter", "back", "command-palette", "keys")
+_IN_AGENTS = (
+    "open-agent", "back", "model", "tools", "budget", "prompt", "compare", "story", "undo", "generate", "help",
+)  # fmt: skip
+"""What works while the filter is typed, and what is for an agent while the agents have the focus."""
+
+
 def actions_in(*places: Place) -> Iterable[Action]:
     """The actions of some places, in the order of the registry."""
     return (action for action in ACTIONS if action.place in places)
@@ -274,6 +286,29 @@ def key_name(key: str) -> str:
     """A key as it is printed: `/` for `slash`, `alt+↓` for `alt+down`."""
     head, plus, last = key.rpartition("+")
     return f"{head}{plus}{_KEY_NAMES.get(last, last)}"
+
+
+def filter_keys(keymap: Keymap) -> list[tuple[str, str, Action]]:
+    """What the key bar says while the filter of the block list is typed."""
+    return _chosen_keys(keymap, _IN_FILTER)
+
+
+def agent_keys(keymap: Keymap) -> list[tuple[str, str, Action]]:
+    """What the key bar says while the agents have the focus."""
+    return _chosen_keys(keymap, _IN_AGENTS)
+
+
+def _chosen_keys(keymap: Keymap, ids: Iterable[str]) -> list[tuple[str, str, Action]]:
+    fixed = {action.id: action for action in FIXED}
+    by_id = {action.id: action for action in ACTIONS} | fixed
+    return [
+        (
+            key_name(action.keys[0]) if action.id in fixed else keymap.shown(action),
+            find(f"action.{action.id}.short") or action.word,
+            action,
+        )
+        for action in map(by_id.__getitem__, ids)
+    ]
 
 
 def bar_keys(keymap: Keymap, *places: Place) -> list[tuple[str, str, Action]]:

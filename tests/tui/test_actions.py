@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tui.actions import ACTIONS, PLACES, Action, actions_in, bar_keys, key_name
+from tui.actions import ACTIONS, FIXED, PLACES, Action, actions_in, bar_keys, key_name
 from tui.app import StonehandApp
 from tui.keymap import Keymap, meet
 from tui.screens.base import WorkingScreen
@@ -35,7 +35,7 @@ OWNERS: dict[str, type] = {
     "chat": ChatScreen,
 }
 # Bound on widgets and screens beside the registry: moving in lists and texts, leaving a screen.
-UNREGISTERED = {"leave", "step_pane", "switch_pane", "step", "help", "back"}
+UNREGISTERED = {"leave", "step_pane", "switch_pane", "step", "help", "back"} | {action.method for action in FIXED}
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from engine.document.state import SaveState
 from engine.errors import StonehandError
 from tui import collector
-from tui.actions import Place, bar_keys
+from tui.actions import Place, agent_keys, bar_keys, filter_keys
 from tui.bindings import bindings_for
 from tui.language import of_engine, t
 from tui.safe_text import visible
@@ -358,9 +358,15 @@ class DeskScreen(
             banner.display = bool(text)
 
     def _show_keys(self) -> None:
-        keys = self.stonehand.keys
-        typing = self.inspector.typing or isinstance(self.focused, Input)
-        shown = bar_keys(keys, "desk", "app") if typing else bar_keys(keys, "list")
+        keys, focused = self.stonehand.keys, self.focused
+        if focused is not None and focused.id == "filter":
+            shown = filter_keys(keys)
+        elif focused is not None and focused.id == "agents":
+            shown = agent_keys(keys)
+        elif self.inspector.typing or isinstance(focused, Input):
+            shown = bar_keys(keys, "desk", "app")
+        else:
+            shown = bar_keys(keys, "list")
         self.query_one("#keys", KeyBar).show(shown)
 
     def say_again(self) -> None:
@@ -557,6 +563,10 @@ class DeskScreen(
         self.show_pane("agents")
         self.query_one("#agents").focus()
 
+    def action_open_agent(self) -> None:
+        """Open the agent under the cursor of the agents."""
+        self.query_one("#agents", AgentList).action_open()
+
     def action_blocks(self) -> None:
         self.show_pane("blocks")
         self.blocks.focus()
@@ -641,8 +651,10 @@ class DeskScreen(
         self.blocks.filter = message.value
 
     @on(Input.Submitted, "#filter")
-    def _filter_kept(self, message: Input.Submitted) -> None:
-        message.input.display = bool(message.value)
+    def action_keep_filter(self) -> None:
+        """Go on in what the filter shows."""
+        box = self.query_one("#filter", Input)
+        box.display = bool(box.value)
         self.action_blocks()
 
     # -- what the widgets say

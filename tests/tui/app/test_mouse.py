@@ -86,6 +86,26 @@ async def test_the_key_bar_can_be_clicked(editor: Open) -> None:
         await ed.until(lambda: ed.shows("Block list") and ed.shows("escape closes"))
 
 
+async def test_the_key_bar_shows_what_works_where_the_focus_is(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await ed.press("slash")
+        await ed.pilot.pause()
+        bar = ed.lines()[-1]
+        assert "enter keep" in bar and "esc back" in bar and "space on/off" not in bar and "$EDITOR" not in bar
+        await ed.type("style")
+        await ed.pilot.click(offset=(bar.index("enter keep") + 1, 23))
+        assert ed.focus == "blocks" and [row.key for row in ed.blocks.shown] == ["cb-stylea"]
+        await ed.press("escape", "1", "j")
+        await ed.pilot.pause()
+        bar = ed.lines()[-1]
+        assert (
+            "enter open" in bar and "t tools" in bar and "on/off" not in bar and "mode" not in bar.replace("model", "")
+        )
+        await ed.pilot.click(offset=(bar.index("enter open") + 1, 23))
+        await ed.until(lambda: ed.session.agent == "generation.prewriter")
+        await ed.until(lambda: "space on/off" in ed.lines()[-1])
+
+
 async def test_agents_and_modes_can_be_clicked(editor: Open) -> None:
     async with editor() as ed:
         region = ed.desk.query_one("#agents", AgentList).content_region
