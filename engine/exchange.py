@@ -236,10 +236,12 @@ class Exchange:
             config, notes = self._fitted(config, target, story_id, branch)
         return self._plan(story_id, branch, {target.name: config}, notes, foreign=False)
 
-    def plan_reset(self, story_id: str, agent_name: str, branch: str | None = None) -> Import:
-        """What going back to the default config would change."""
-        branch_id, name = self._configs.story(story_id).branch_to_write(branch).id, agent(agent_name).name
-        return Import(story_id, branch_id, (plan_reset(name, self._config(story_id, name, branch_id)),))
+    def plan_reset(self, story_id: str, agent_name: str | None, branch: str | None = None) -> Import:
+        """What going back to the default config would change: for one agent, or for all of a branch (None)."""
+        branch_id = self._configs.story(story_id).branch_to_write(branch).id
+        names = [item.name for item in agents()] if agent_name is None else [agent(agent_name).name]
+        plans = (plan_reset(name, self._config(story_id, name, branch_id)) for name in names)
+        return Import(story_id, branch_id, tuple(plans))
 
     def carry_out(self, plan: Import) -> dict[str, Path]:
         """Do what was planned, for all agents or none. Returns the copy of each replaced file by its agent.

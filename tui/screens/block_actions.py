@@ -207,9 +207,11 @@ class BlockActions(DeskPart):
                 self.do(lambda session: session.reset(row.key))
             elif key == "a":
                 self.reset_agent()
+            elif key == "s":
+                self.reset_branch()
 
         choices = [("b", t("block.reset-block", name=row.name))] if row is not None else []
-        choices += [("a", t("block.reset-agent")), ("escape", t("block.reset-nothing"))]
+        choices += [("a", t("block.reset-agent")), ("s", t("block.reset-branch")), ("escape", t("block.reset-nothing"))]
         self.app.push_screen(ChoiceDialog(t("block.reset"), t("block.reset-undo"), choices), done)
 
     def _ask_reset_invalid(self, session: Session) -> None:

@@ -17,6 +17,7 @@ from tui.language import t
 from tui.safe_text import visible
 from tui.widgets.choice_bar import ChoiceBar
 from tui.widgets.path_input import PathInput
+from tui.widgets.text_editor import TextEditor
 
 
 class BundleFileDialog(ModalScreen["BundleFileDialog.Values | None"]):
@@ -27,11 +28,12 @@ class BundleFileDialog(ModalScreen["BundleFileDialog.Values | None"]):
 
     @dataclass(frozen=True)
     class Values:
-        """`one`: the agent that is open alone; `clipboard`: no file; `path` as it was typed."""
+        """`one`: the agent that is open alone; `clipboard`: no file; `path` as it was typed; `text` that was pasted."""
 
         one: bool
         clipboard: bool
         path: str
+        text: str = ""
 
     def __init__(self, direction: Literal["export", "import"], agent: str, given: Values, fault: str = "") -> None:
         """`agent` is the name of the agent that is open, `fault` what was wrong with the values `given`."""
@@ -46,13 +48,16 @@ class BundleFileDialog(ModalScreen["BundleFileDialog.Values | None"]):
             yield Static(t("exchange.what") if export else t("exchange.for"), classes="label")
             whole = t("exchange.story") if export else t("exchange.as-named")
             yield ChoiceBar([("one", agent), ("all", whole)], "one" if self._given.one else "all", id="which")
-            if export:
-                yield Static(t("exchange.to"), classes="label")
-                places = [("file", t("exchange.file")), ("clipboard", t("exchange.clipboard"))]
-                yield ChoiceBar(places, "clipboard" if self._given.clipboard else "file", id="place")
+            yield Static(t("exchange.to") if export else t("exchange.from"), classes="label")
+            beside = t("exchange.clipboard") if export else t("exchange.pasted")
+            places = [("file", t("exchange.file")), ("clipboard", beside)]
+            yield ChoiceBar(places, "clipboard" if self._given.clipboard else "file", id="place")
             yield Static(t("exchange.field"), classes="label", id="of-path")
             yield PathInput(self._given.path, id="path", select_on_focus=False)
             yield Static("", id="names", markup=False)
+            if not export:
+                yield Static(t("exchange.paste-field"), classes="label", id="of-pasted")
+                yield TextEditor(id="pasted")
             yield Static(Content(visible(self._fault)), id="fault", markup=False)
             yield Button(t("exchange.done"), id="done", variant="primary", compact=True)
 
@@ -60,13 +65,27 @@ class BundleFileDialog(ModalScreen["BundleFileDialog.Values | None"]):
         path = self.query_one(PathInput)
         path.focus()
         path.cursor_position = len(path.value)
+        for editor in self.query(TextEditor):
+            editor.load(self._given.text)
+            if self._given.clipboard:
+                editor.focus()
         self._show_path()
 
     @on(ChoiceBar.Chosen, "#place")
     def _show_path(self) -> None:
-        to_file = not self._values().clipboard
+        by_file = not self._values().clipboard
         for part in ("#of-path", "#path", "#names"):
-            self.query_one(part).display = to_file
+            self.query_one(part).display = by_file
+        for widget in self.query("#of-pasted, #pasted"):
+            widget.display = not by_file
+
+    @on(TextEditor.Left)
+    def _text_left(self) -> None:
+        self.query_one("#done").focus()
+
+    @on(TextEditor.Edited)
+    def _text_edited(self) -> None:
+        self.query_one("#fault", Static).update("")
 
     @on(PathInput.Completions)
     def _completions(self, message: PathInput.Completions) -> None:
@@ -79,15 +98,19 @@ class BundleFileDialog(ModalScreen["BundleFileDialog.Values | None"]):
 
     def _values(self) -> Values:
         bars = {bar.id: bar.value for bar in self.query(ChoiceBar)}
-        typed = self.query_one(PathInput).value
-        return replace(self._given, one=bars["which"] == "one", clipboard=bars.get("place") == "clipboard", path=typed)
+        typed, pasted = self.query_one(PathInput).value, "".join(editor.value for editor in self.query(TextEditor))
+        clipboard = bars["place"] == "clipboard"
+        return replace(self._given, one=bars["which"] == "one", clipboard=clipboard, path=typed, text=pasted)
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#done")
     def action_done(self) -> None:
         """Hand the values over, once a file is named."""
         values = self._values()
-        if values.clipboard or values.path.strip():
+        editor = next(iter(self.query(TextEditor)), None)
+        if values.clipboard and editor is not None and not values.text.strip():
+            editor.focus()
+        elif values.clipboard or values.path.strip():
             self.dismiss(values)
         else:
             self.query_one(PathInput).focus()

@@ -91,6 +91,10 @@ class DeskPart(WorkingScreen[None]):
         """Go back to the default config, with a copy kept of what there is."""
         raise NotImplementedError
 
+    def reset_branch(self) -> None:
+        """Show what going back to the default config of every agent of the branch changes, and ask."""
+        raise NotImplementedError
+
     def reset_invalid(self) -> None:
         """Replace the agent's invalid config by the empty one, with a copy kept of it."""
         raise NotImplementedError

@@ -137,13 +137,14 @@ class ExchangeActions(DeskPart):
             if answer is None:
                 return
             values = answer
-            file = full_path(values.path)
+            file = Path(t("exchange.pasted")) if values.clipboard else full_path(values.path)
             try:
                 plan = await self._plan_import(session, file, values)
                 break
             except StonehandError as error:
                 fault = str(error)
-        self._exchange_folder = file.parent
+        if not values.clipboard:
+            self._exchange_folder = file.parent
         if await self._carry_out(
             plan,
             t("exchange.import-title"),
@@ -156,7 +157,10 @@ class ExchangeActions(DeskPart):
     async def _plan_import(self, session: Session, file: Path, values: BundleFileDialog.Values) -> Import:
         exchange = self.workspace.exchange
         agent = session.agent if values.one else None
-        data = await self.wait(lambda: exchange.read_file(file))
+        if values.clipboard:
+            data = values.text.encode("utf-8", "surrogatepass")
+        else:
+            data = await self.wait(lambda: exchange.read_file(file))
         await self.settle_branch(session.story, session.branch)
         return await self.wait(lambda: exchange.plan_import(session.story, data, file, agent, session.branch))
 
@@ -244,6 +248,23 @@ class ExchangeActions(DeskPart):
                 self.say(t("exchange.reset-done", agents=session.agent))
         except StonehandError as error:
             self.report(error)
+
+    def reset_branch(self) -> None:
+        self.begin(self._reset_branch, "exchange", exclusive=True)
+
+    async def _reset_branch(self) -> None:
+        session = self.session
+        if session is None:
+            return
+        try:
+            await self.settle_branch(session.story, session.branch)
+            plan = await self.wait(lambda: self.workspace.exchange.plan_reset(session.story, None, session.branch))
+        except StonehandError as error:
+            self.report(error)
+            return
+        title, verb = t("exchange.reset-title"), t("exchange.do-reset")
+        if await self._carry_out(plan, title, verb, [], lambda agent: t("exchange.reset-label", agent=agent)):
+            self.say(t("exchange.reset-all-done"))
 
     def reset_invalid(self) -> None:
         self.begin(self._reset_invalid, "exchange", exclusive=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -29,6 +29,9 @@ from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import MAX_BYTES, TextEditor
+
+if TYPE_CHECKING:
+    from tui.widgets.find_bar import FindBar
 
 STREAM_RATE = 10
 """Looks at a run a second: however fast it streams, the screen is not written more often. A terminal behind a slow link
@@ -61,6 +64,7 @@ class PassageScreen(WorkingScreen[None]):
         self._timer: Timer | None = None
         self._remembering: Timer | None = None
         self._provider, self._model = provider, model
+        self._find: FindBar | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -207,6 +211,19 @@ class PassageScreen(WorkingScreen[None]):
         if self._run is not None and self.running:
             self._run.stop()
 
+    async def action_find_direction(self) -> None:
+        """Find, and replace, in the direction."""
+        from tui.widgets.find_bar import FindBar
+
+        direction = self.query_one("#direction", TextEditor)
+        if self._find is None:
+            self._find = FindBar(id="find")
+            await self.mount(self._find, after=direction)
+        self._find.open(direction)
+
+    def on_find_bar_closed(self) -> None:
+        self.query_one("#direction").focus()
+
     def action_external_direction(self) -> None:
         """Write the direction in the user's own editor; a stream goes on meanwhile."""
         self.begin(self._edit_outside, "external", exclusive=True)
@@ -238,6 +255,8 @@ class PassageScreen(WorkingScreen[None]):
 
     @on(TextEditor.Edited, "#direction")
     def _direction_edited(self) -> None:
+        if self._find is not None:
+            self._find.refresh_matches()
         if self._remembering is None:
             self._remembering = self.set_timer(REMEMBER_PAUSE, self._remember)
 

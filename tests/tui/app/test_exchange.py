@@ -18,6 +18,7 @@ from tui.screens.choice import ChoiceDialog
 from tui.screens.report import ReportDialog
 from tui.screens.target import TargetDialog
 from tui.widgets.path_input import PathInput
+from tui.widgets.text_editor import TextEditor
 
 CHAT = "librarian.chat"
 FOREIGN: dict[str, Any] = {
@@ -233,7 +234,7 @@ async def test_an_import_into_the_agent_that_is_open(editor: Open, own_folder: P
     async with editor() as ed:
         await ed.press("i")
         await on(ed, BundleFileDialog)
-        await ed.press("shift+tab", "left")
+        await ed.press("shift+tab", "shift+tab", "left")
         await name_file(ed, "chat.json")
         await on(ed, ReportDialog)
         assert ed.shows(f"it was exported from {CHAT}")
@@ -340,6 +341,52 @@ async def test_a_reset_keeps_a_copy(editor: Open) -> None:
         await ed.press("u", "ctrl+s")
         await ed.saved()
         assert ed.file().read_bytes() == before
+
+
+async def test_every_agent_of_a_branch_is_reset_at_once_and_taken_back(editor: Open) -> None:
+    async with editor() as ed:
+        ed.file(CHAT).parent.mkdir(exist_ok=True)
+        ed.file(CHAT).write_text(json.dumps(FOREIGN["agentBlockConfigs"][CHAT]))
+        before = {agent: ed.file(agent).read_bytes() for agent in ("generation.writer", CHAT)}
+        await ed.press("R", "s")
+        await on(ed, ReportDialog)
+        assert ed.shows("generation.writer") and ed.shows(CHAT)
+        await ed.press("y")
+        await back(ed)
+        await ed.until(lambda: "I takes it back" in ed.said)
+        assert not ed.config()["customBlocks"] and not ed.config(CHAT)["overrides"]
+        await ed.press("I")
+        await on(ed, ReportDialog)
+        await ed.press("y")
+        await back(ed)
+        await ed.until(lambda: "put back" in ed.said)
+        assert {agent: json.loads(ed.file(agent).read_bytes()) for agent in before} == {
+            agent: json.loads(data) for agent, data in before.items()
+        }
+
+
+async def test_the_text_of_an_export_can_be_pasted(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await ed.press("i")
+        await on(ed, BundleFileDialog)
+        line = next(y for y, text in enumerate(ed.lines()) if "pasted text" in text)
+        await ed.pilot.click(offset=(ed.lines()[line].index("pasted text") + 1, line))
+        pasted = ed.app.screen.query_one("#pasted", TextEditor)
+        await ed.until(lambda: pasted.display)
+        await ed.pilot.click("#done")
+        assert ed.app.focused is pasted, "nothing is pasted yet"
+        pasted.load('{"a": ')
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.shows("pasted text:1"))
+        again = ed.app.screen.query_one("#pasted", TextEditor)
+        assert again.value == '{"a": ' and again.has_focus, "it is not lost"
+        again.load(json.dumps(FOREIGN))
+        await ed.pilot.click("#done")
+        await on(ed, ReportDialog)
+        await ed.press("y")
+        await back(ed)
+        await ed.until(lambda: ed.said.startswith("imported"))
+        assert ed.config()["overrides"] == {"story-info": {"enabled": False}}
 
 
 async def test_the_reset_of_an_invalid_file_is_on_record(editor: Open, data: Path) -> None:

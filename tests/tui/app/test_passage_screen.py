@@ -20,6 +20,7 @@ from tui.screens.choice import ChoiceDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.widgets.stream_view import StreamView
+from tui.widgets.text_editor import TextEditor
 
 
 def branch(ed: Editor) -> Path:
@@ -129,6 +130,20 @@ async def test_keys_of_a_text_stay_with_the_direction(editor: Open) -> None:
         await ed.press("home", "ctrl+d", "shift+right", "ctrl+x")
         assert screen(ed).query_one("#direction").value == "t it rain."  # type: ignore[attr-defined]
         assert view.text.strip(), "the passage is still there"
+
+
+async def test_find_in_the_direction(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await generating(ed)
+        direction = ed.app.screen.query_one("#direction", TextEditor)
+        await ed.type("The gale, then the gale again.")
+        await ed.press("ctrl+f")
+        await ed.type("gale")
+        await ed.until(lambda: ed.shows("of 2"))
+        await ed.press("tab")
+        await ed.type("calm")
+        await ed.press("f8", "escape")
+        assert direction.value == "The calm, then the calm again." and direction.has_focus
 
 
 @pytest.mark.parametrize("leave", ["escape", "ctrl+q"])
