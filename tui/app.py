@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandInput, CommandList, CommandPalette, Hit, Hits
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.worker import Worker, WorkerState
 
@@ -256,6 +257,16 @@ class StonehandApp(
     def action_command_palette(self) -> None:
         if self.use_command_palette and not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(placeholder=t("app.palette"), id="--command-palette"))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside a dialog or on its frame is escape."""
+        screen, widget = self.screen, event.widget
+        if not isinstance(screen, ModalScreen) or isinstance(screen, CommandPalette) or widget is None:
+            return
+        on_frame = widget.has_class("dialog") and event.screen_offset.y in (widget.region.y, widget.region.bottom - 1)
+        if widget is screen or on_frame:
+            event.stop()
+            self.simulate_key("escape")
 
     # -- settings that can be changed while it runs
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from textual.command import CommandPalette
 from textual.events import MouseScrollDown
 from textual.geometry import Offset
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
@@ -217,3 +219,46 @@ async def test_a_click_takes_a_message_away(editor: Open) -> None:
         await ed.pilot.pause()
         await ed.pilot.click(offset=(20, 39))
         await ed.until(lambda: ed.shows("J/K move"))
+
+
+# -- dialogs
+
+
+async def opened(ed: Editor, keys: Sequence[str]) -> ModalScreen[object]:
+    """The dialog that keys open from the list."""
+    for key in keys:
+        before = ed.app.screen
+        await ed.press(key)
+        if len(key) == 1:
+            await ed.until(lambda before=before: ed.app.screen is not before)
+        await ed.pilot.pause()
+    screen = ed.app.screen
+    await ed.until(lambda: screen.region.area)
+    assert isinstance(screen, ModalScreen)
+    return screen
+
+
+DIALOGS = {
+    "add": "a", "properties": "r", "reset": "R", "export": "x", "import": "i", "copy config": "C", "model": "M",
+    "tools": "t", "budget": "B", "why": "w", "story": "s", "help": "?", "preview inputs": "pi", "jump": "pb",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_every_dialog_is_left_by_a_click_beside_it_or_on_its_frame(editor: Open, beside: bool) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await ed.goto("cb-stylea")
+        before = ed.file().read_bytes()
+        for name, keys in DIALOGS.items():
+            screen = await opened(ed, keys)
+            for _ in range(3):  # the first one may only leave the text in it
+                region = screen.query_one(".dialog").region
+                at = (79, 23) if beside else (region.right - 3, region.bottom - 1)
+                await ed.pilot.click(offset=at)
+                if ed.app.screen is not screen:
+                    break
+            assert ed.app.screen is not screen, name
+            while ed.app.screen is not ed.desk:
+                await ed.press("escape")
+                await ed.pilot.pause()
+        assert ed.file().read_bytes() == before and ed.session.document.undo_label is None
