@@ -258,15 +258,16 @@ class StonehandApp(
         if self.use_command_palette and not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(placeholder=t("app.palette"), id="--command-palette"))
 
-    def on_click(self, event: events.Click) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         """A click beside a dialog or on its frame is escape."""
-        screen, widget = self.screen, event.widget
-        if not isinstance(screen, ModalScreen) or isinstance(screen, CommandPalette) or widget is None:
-            return
-        on_frame = widget.has_class("dialog") and event.screen_offset.y in (widget.region.y, widget.region.bottom - 1)
-        if widget is screen or on_frame:
-            event.stop()
-            self.simulate_key("escape")
+        # Not on the click itself: by then what was clicked can have moved, as a choice does that shows other fields.
+        screen = self.screen
+        if isinstance(screen, ModalScreen) and not isinstance(screen, CommandPalette):
+            widget, region = screen.get_widget_at(*event.screen_offset)
+            on_frame = widget.has_class("dialog") and event.screen_offset.y in (region.y, region.bottom - 1)
+            if widget is screen or on_frame:
+                event.stop()
+                self.simulate_key("escape")
 
     # -- settings that can be changed while it runs
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from engine.blocks.config import RENAMED_TOOLS, BlockConfig, CustomBlock, dump_config
-
-_KINDS = {"simple": "text", "script": "script"}
+from engine.text import Phrase
 
 
 def describe_changes(before: BlockConfig, after: BlockConfig, tools: Collection[str] | None = None) -> tuple[str, ...]:
@@ -27,28 +26,37 @@ def _custom_blocks(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
     old, new = _by_key(before), _by_key(after)
     for key, block in new.items():
         if key not in old:
-            off = "" if block.enabled else ", off"
-            yield f"adds the {_KINDS[block.type]} block {block.name!r} ({block.role}{off})"
+            yield _added(block)
         elif block != old[key]:
             yield from _custom_block(old[key], block)
     for key, block in old.items():
         if key not in new:
-            yield f"removes the {_KINDS[block.type]} block {block.name!r}"
+            text = "removes the script block {name}" if block.type == "script" else "removes the text block {name}"
+            yield Phrase(text, name=repr(block.name))
+
+
+def _added(block: CustomBlock) -> str:
+    name, role = repr(block.name), block.role if block.enabled else Phrase("{role}, off", role=block.role)
+    if block.type == "script":
+        return Phrase("adds the script block {name} ({role})", name=name, role=role)
+    return Phrase("adds the text block {name} ({role})", name=name, role=role)
 
 
 def _custom_block(old: CustomBlock, new: CustomBlock) -> Iterator[str]:
+    name = repr(new.name)
     if old.name != new.name:
-        yield f"renames {old.name!r} to {new.name!r}"
+        yield Phrase("renames {name} to {new}", name=repr(old.name), new=name)
     if old.role != new.role:
-        yield f"moves {new.name!r} to the {new.role} message"
+        yield Phrase("moves {name} to the {role} message", name=name, role=new.role)
     if old.type != new.type:
-        yield f"makes {new.name!r} a {_KINDS[new.type]} block"
+        script = new.type == "script"
+        yield Phrase("makes {name} a script block" if script else "makes {name} a text block", name=name)
     if old.content != new.content:
-        yield f"changes the text of {new.name!r}"
+        yield Phrase("changes the text of {name}", name=name)
     if old.enabled != new.enabled:
-        yield f"switches {new.name!r} {_switch(new.enabled)}"
+        yield _switched(name, new.enabled)
     if old.order != new.order:
-        yield f"gives {new.name!r} the order {new.order}"
+        yield Phrase("gives {name} the order {order}", name=name, order=new.order)
 
 
 def _overrides(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
@@ -59,19 +67,20 @@ def _overrides(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
         custom = after.custom(block_id) or before.custom(block_id)
         name = repr(custom.name) if custom is not None else block_id
         if old.enabled != new.enabled and (old.enabled is False) != (new.enabled is False):
-            yield f"switches {name} {_switch(new.enabled is not False)}"
+            yield _switched(name, new.enabled is not False)
         if old.contentMode != new.contentMode:
-            yield f"sets the content mode of {name} to {new.contentMode or 'none'}"
+            yield Phrase("sets the content mode of {name} to {mode}", name=name, mode=new.contentMode or "none")
         if old.customContent != new.customContent:
-            yield f"changes the text that is put to {name}"
+            yield Phrase("changes the text that is put to {name}", name=name)
         if old.order != new.order:
-            yield f"unpins {name}" if new.order is None else f"pins {name} to the order {new.order}"
+            pinned = "unpins {name}" if new.order is None else "pins {name} to the order {order}"
+            yield Phrase(pinned, name=name, order=new.order)
 
 
 def _order(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
-    if before.blockOrder == after.blockOrder:
-        return
-    yield "changes the order of the blocks" if after.blockOrder else "puts the blocks back into their default order"
+    if before.blockOrder != after.blockOrder:
+        back = Phrase("puts the blocks back into their default order")
+        yield Phrase("changes the order of the blocks") if after.blockOrder else back
 
 
 def _tools(before: BlockConfig, after: BlockConfig, tools: Collection[str] | None) -> Iterator[str]:
@@ -80,12 +89,12 @@ def _tools(before: BlockConfig, after: BlockConfig, tools: Collection[str] | Non
     # What a name stands for now counts: an old one switches off the tool that it was renamed to.
     if off:
         already = before.disabled_tools
-        yield f"takes away the tools {', '.join(_told(tool, already, tools) for tool in off)}"
+        yield Phrase("takes away the tools {tools}", tools=", ".join(_told(tool, already, tools) for tool in off))
     if on:
         still = after.disabled_tools
-        yield f"gives back the tools {', '.join(_told(tool, still, tools) for tool in on)}"
+        yield Phrase("gives back the tools {tools}", tools=", ".join(_told(tool, still, tools) for tool in on))
     if before.disableAutoAnalysis != after.disableAutoAnalysis:
-        yield f"switches the analysis after a save {_switch(not after.disableAutoAnalysis)}"
+        yield _switched(Phrase("the analysis after a save"), not after.disableAutoAnalysis)
 
 
 def _told(name: str, off: Collection[str], tools: Collection[str] | None) -> str:
@@ -105,7 +114,7 @@ def _other_keys(before: BlockConfig, after: BlockConfig) -> Iterator[str]:
     old, new = _extra(before), _extra(after)
     differing = [key for key in dict.fromkeys([*old, *new]) if key not in old or key not in new or old[key] != new[key]]
     if differing:
-        yield f"changes keys that are not used here: {', '.join(differing)}"
+        yield Phrase("changes keys that are not used here: {keys}", keys=", ".join(differing))
 
 
 def _extra(config: BlockConfig) -> Mapping[str, object]:
@@ -123,5 +132,5 @@ def _by_key(config: BlockConfig) -> dict[tuple[str, int], CustomBlock]:
     return found
 
 
-def _switch(on: bool) -> str:
-    return "on" if on else "off"
+def _switched(name: str, on: bool) -> str:
+    return Phrase("switches {name} on" if on else "switches {name} off", name=name)

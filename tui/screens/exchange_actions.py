@@ -428,7 +428,7 @@ class ExchangeActions(DeskPart):
 def _told(agents: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
     for agent, changes in agents:
         yield agent
-        yield from (f"  {change}" for change in changes)
+        yield from (f"  {of_engine(change)}" for change in changes)
 
 
 def _scripts_off(item: AgentImport) -> Iterator[str]:

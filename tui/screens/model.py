@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from engine.errors import StonehandError
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
@@ -139,7 +139,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
         elif decision.what == "temperature" and decision.value is None:
             words = t("model.provider-decides")
         else:
-            words = decision.reason
+            words = of_engine(decision.reason)
         if decision.file is None:
             return words, ""
         place = f"{decision.file.name} {decision.field.removeprefix('settings.')}"

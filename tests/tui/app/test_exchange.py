@@ -372,12 +372,13 @@ async def test_the_text_of_an_export_can_be_pasted(editor: Open) -> None:
         line = next(y for y, text in enumerate(ed.lines()) if "pasted text" in text)
         await ed.pilot.click(offset=(ed.lines()[line].index("pasted text") + 1, line))
         pasted = ed.app.screen.query_one("#pasted", TextEditor)
+        pasted = ed.app.screen.query_one("#pasted", TextEditor)
         await ed.until(lambda: pasted.display)
         await ed.pilot.click("#done")
         assert ed.app.focused is pasted, "nothing is pasted yet"
         pasted.load('{"a": ')
         await ed.press("ctrl+s")
-        await ed.until(lambda: ed.shows("pasted text:1"))
+        await ed.until(lambda: ed.app.screen.query("#pasted") and ed.shows("pasted text:1"))
         again = ed.app.screen.query_one("#pasted", TextEditor)
         assert again.value == '{"a": ' and again.has_focus, "it is not lost"
         again.load(json.dumps(FOREIGN))
