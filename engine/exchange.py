@@ -419,7 +419,7 @@ class Exchange:
             check_unchanged(session.document, item)
             if item.invalid is not None:
                 session.document.reset_invalid()
-            session.replace(item.after, f"import {item.agent}")
+            session.replace(item.after, f"imported {item.agent}")
 
         self._configs.edit(plan.story, item.agent, plan.branch, change)
 
@@ -428,7 +428,7 @@ class Exchange:
         if item.invalid is None:
 
             def change(session: Session) -> None:
-                session.replace(item.before, f"take the import back {item.agent}")
+                session.replace(item.before, f"took back the import of {item.agent}")
 
             self._configs.edit(plan.story, item.agent, plan.branch, change)
         elif kept is not None:

@@ -10,14 +10,15 @@ from itertools import chain
 import pytest
 
 from tui import language
-from tui.actions import ACTIONS, PLACES, actions_in
-from tui.keymap import Keymap
+from tui.actions import ACTIONS
+from tui.keymap import Keymap, meet
 from tui.language import LANGUAGES, catalogue, t
 
 FIXED = {
-    "action": {"why-line.help", "order-carry.title"},
+    "action": {"chat-prompt.help", "order-carry.title", "run-filter.help", "why-line.help"},
     "branches": {"section-hint"},
     "budget": {"keys", "fit-maybe", "fit-no"},
+    "chat": {"delete-key", "new-key", "plan.decline", "plan.later", "rename-key", "retried"},
     "conflict": {"all-mine", "all-theirs", "hint"},
     "dialog": {"choose"},
     "exchange": {"copy-hint", "window-scroll"},
@@ -27,13 +28,14 @@ FIXED = {
     "order": {"carrying"},
     "passage": {"seconds"},
     "preview": {"done"},
+    "runs": {"seconds", "usage-keys"},
     "story": {"hint", "filter", "new", "rename", "delete"},
-    "text": {"too_large_to_type"},
+    "text": {"replace_all", "too_large_to_type"},
     "tools": {"keys"},
 }
 """Texts that name keys which can't be remapped, as those of the dialogs, or no key but a sign."""
-WORDS = {"a", "delete", *string.digits, "?", "/"}
-"""Keys that are words, numbers and signs of texts as well."""
+WORDS = {"a", "delete", "enter", *string.digits, "?", "/"}
+"""Keys that are words, numbers and signs of texts as well, or mean something in every list."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +48,10 @@ def _as_before() -> Iterator[None]:
 def remapped() -> Keymap:
     """Every action on a key that is no default."""
     keys = [f"alt+{char}" for char in string.ascii_letters] + [f"f{number}" for number in range(10, 25)]
-    app = list(actions_in("app"))
-    chosen = {action.id: key for action, key in zip(app, keys, strict=False)}
-    rest = keys[len(app) :]
-    meeting = [list(actions_in("list", "desk")), *(list(actions_in(place)) for place in PLACES[2:-1])]
-    for group in meeting:
-        assert len(group) <= len(rest)
-        chosen |= {action.id: key for action, key in zip(group, rest, strict=False)}
+    chosen: dict[str, str] = {}
+    for action in ACTIONS:
+        taken = {chosen[other.id] for other in ACTIONS if other.id in chosen and meet(other.place, action.place)}
+        chosen[action.id] = next(key for key in keys if key not in taken)
     keymap = Keymap(chosen)
     assert not keymap.problems and set(keymap.overrides()) == {action.id for action in ACTIONS}
     return keymap

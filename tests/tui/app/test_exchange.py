@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Static
 
 from engine.document import SaveState
 from engine.workspace import Workspace
@@ -266,7 +267,8 @@ async def test_a_file_that_cannot_be_used_is_told_and_changes_nothing(
         await on(ed, BundleFileDialog)
         first = ed.app.screen
         await name_file(ed, "foreign.json")
-        await ed.until(lambda: ed.app.screen is not first and ed.shows(told), told)
+        await ed.until(lambda: ed.app.screen is not first and ed.app.screen.query("#fault"))
+        assert told in str(ed.app.screen.query_one("#fault", Static).render()), "however its lines are broken"
         await ed.press("escape")
         await back(ed)
         assert ed.file().read_bytes() == before and not (ed.workspace.state / "imports").exists()
