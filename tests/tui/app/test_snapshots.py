@@ -429,7 +429,7 @@ async def test_chinese(editor: Open, snapshots: Snapshots) -> None:
             await snapshots.check(ed, "chinese/open", sizes)
             assert {cell_len(line) for line in ed.lines()} == {120}
             await ed.press("n")
-            await ed.until(lambda: "：不使用自己的文本" in ed.said)
+            await ed.until(lambda: "：默认文本" in ed.said)
             await ed.saved()
             await snapshots.check(ed, "chinese/edited", ((80, 24),), said=True)
             await ed.press("f1")
