@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine import disk
 from engine.agents.sources import NO_SOURCES, Persona, Sources
-from engine.blocks.apply import ScriptResult
-from engine.blocks.config import BlockConfig
-from engine.budget import Budget, refusal, warning
+from engine.budget import refusal, warning
 from engine.chat import (
     CHAT_AGENTS,
     STRANGER,
@@ -33,62 +31,26 @@ from engine.chat import ConversationSummary as ConversationSummary
 from engine.chat import Deleted as Deleted
 from engine.chat import Message as Message
 from engine.chat.turns import INTERRUPTED as INTERRUPTED
-from engine.document import Document
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.models.tokens import estimate_tokens
-from engine.models.wire.base import ChatMessage, Wire
-from engine.prompt import Base, Prompt
+from engine.models.wire.base import ChatMessage
+from engine.prompt import Prompt
 from engine.runs import Directions, Run, RunView
-from engine.session import Loaded, Session
-from engine.story import Fragment, StoryFolder
+from engine.session import Loaded
+from engine.story import Fragment
 from engine.story.branches import now_iso
 from engine.text import is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from engine.generation import Generation
     from engine.runs.events import RunEvent
     from engine.runs.view import PlanView
+    from engine.workspace import Workspace
 
 CONTINUE: Final = "Go on from where you were interrupted."
 """What is asked to go on with an answer that broke off."""
 STOPPED: Final = "stopped"
 CLOSED: Final = "the program was closed"
 OVER_BUDGET: Final = "switch blocks off, begin a new conversation, or choose a model with a larger context"
-
-
-class Door(Protocol):
-    """What talking needs of a workspace."""
-
-    state: Path
-
-    def story(self, story_id: str) -> StoryFolder: ...
-    def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
-    def base(
-        self,
-        story_id: str,
-        agent_name: str,
-        branch: str | None = None,
-        author_input: str = "",
-        config: BlockConfig | None = None,
-        *,
-        model: str | None = None,
-        sources: Sources = NO_SOURCES,
-    ) -> Base: ...
-    def evaluate(self, base: Base, config: BlockConfig) -> Mapping[str, ScriptResult]: ...
-    def wire(
-        self,
-        prompt: Prompt,
-        provider: str | None = ...,
-        *,
-        model: str | None = None,
-        words_per_second: float | None = None,
-    ) -> Wire: ...
-    def session(self, story_id: str, agent_name: str, branch: str | None = None) -> Session: ...
-    def budget(self, story_id: str, role: str, *, provider: str | None = None, model: str | None = None) -> Budget: ...
-    @property
-    def generation(self) -> Generation: ...
 
 
 class Submit(Protocol):
@@ -199,12 +161,12 @@ class Turn:
 class Conversations:
     """The conversations of a data folder. Except for a turn, its methods wait; they raise `StonehandError`."""
 
-    def __init__(self, door: Door, submit: Submit) -> None:
-        self._door = door
+    def __init__(self, workspace: Workspace, submit: Submit) -> None:
+        self._workspace = workspace
         self._submit = submit
         self._lock = threading.Lock()
         self._turns: dict[Path, Turn] = {}
-        self._drafts = Directions(door.state / "drafts")
+        self._drafts = Directions(workspace.state / "drafts")
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -215,12 +177,12 @@ class Conversations:
         """The conversations of an agent in a branch, to list, read, rename and delete. Raises `WrongInput` for an agent
         that is not talked with.
         """
-        folder = self._door.story(story_id)
-        return ConversationStore(folder, folder.branch(branch).id, agent_name, self._door.state / "conversations")
+        folder = self._workspace.story(story_id)
+        return ConversationStore(folder, folder.branch(branch).id, agent_name, self._workspace.state / "conversations")
 
     def characters(self, story_id: str, branch: str | None = None) -> Sequence[Fragment]:
         """The characters that can be talked with, or as."""
-        return self._door.story(story_id).snapshot(branch).of_type("character")
+        return self._workspace.story(story_id).snapshot(branch).of_type("character")
 
     def turn(self, conversation: Conversation) -> Turn | None:
         """The turn of a conversation that is under way; None when there is none."""
@@ -237,13 +199,13 @@ class Conversations:
         model: str | None = None,
     ) -> Loaded:
         """What the prompt of a conversation is built from, for a session to show. It may run scripts."""
-        document = self._door.document(story_id, store.agent, store.branch)
+        document = self._workspace.document(story_id, store.agent, store.branch)
         if (fault := document.fault) is not None:
             raise InvalidFile.of(fault)
         config = document.config
         sources = self._sources(story_id, store, partner)
-        base = self._door.base(story_id, store.agent, store.branch, "", config, model=model, sources=sources)
-        return Loaded(base, self._door.evaluate(base, config))
+        base = self._workspace.base(story_id, store.agent, store.branch, "", config, model=model, sources=sources)
+        return Loaded(base, self._workspace.evaluate(base, config))
 
     def draft(self, store: ConversationStore) -> str:
         """What was being written to an agent of a branch, perhaps in an earlier session."""
@@ -292,10 +254,10 @@ class Conversations:
                 raise WrongInput("there is nothing to send again", repair="write something")
             text = CONTINUE if again is None else again.content
         loaded = self.loaded(store, story_id, partner, model=model)
-        session = self._door.session(story_id, store.agent, store.branch)
+        session = self._workspace.session(story_id, store.agent, store.branch)
         session.install(loaded)
         prompt = session.prompt()
-        self._door.wire(prompt, provider, model=model)  # raises for a provider that can't be called
+        self._workspace.wires.of(prompt, provider, model=model)  # raises for a provider that can't be called
         known = conversation.messages if conversation is not None else ()
         sent = history((*known, question(text)))
         warned = self._check_budget(story_id, store.agent, prompt, sent, provider, model, over_budget)
@@ -310,7 +272,7 @@ class Conversations:
             conversation = store.append(conversation.id, question(text))
         elif again.withdrawn and again.id:
             conversation = store.withdraw(conversation.id, again.id, "")
-        run = self._door.generation.prepare(
+        run = self._workspace.generation.prepare(
             session,
             provider=provider,
             model=model,
@@ -320,16 +282,16 @@ class Conversations:
             words_per_second=words_per_second,
         )
         run.input = text
-        turn = Turn(store, conversation, run, warned, self._door.state / "rescued")
+        turn = Turn(store, conversation, run, warned, self._workspace.state / "rescued")
         with self._lock:
-            turn.saved = self._submit(turn.conclude(self._door.generation.start(run)))
+            turn.saved = self._submit(turn.conclude(self._workspace.generation.start(run)))
             self._turns[conversation.file] = turn
         return turn
 
     def _sources(self, story_id: str, store: ConversationStore, partner: Partner) -> Sources:
         if partner.character is None:
             return NO_SOURCES
-        snapshot = self._door.story(story_id).snapshot(store.branch)
+        snapshot = self._workspace.story(story_id).snapshot(store.branch)
         character = snapshot.get(partner.character)
         if character is None:
             raise NotFound(
@@ -349,8 +311,8 @@ class Conversations:
         over_budget: bool,
     ) -> tuple[str, ...]:
         """A warning where the prompt with its conversation may not fit. Raises `OverBudget` for one that can't."""
-        budget = self._door.budget(story_id, agent, provider=provider, model=model)
-        used = prompt.tokens.total + self._door.generation.tool_tokens(prompt)
+        budget = self._workspace.models.budget(story_id, agent, provider=provider, model=model)
+        used = prompt.tokens.total + self._workspace.generation.tool_tokens(prompt)
         used += sum(estimate_tokens(message.content) for message in sent)
         fit = budget.fit(used)
         if fit == "no" and not over_budget:

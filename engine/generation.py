@@ -170,7 +170,7 @@ class Generation:
         elif definition.name == PREWRITER:
             sources = replace(sources, planning=planning)
         prompt = self._prompt(session, config, author_input, sources, provider, model)
-        wire = workspace.wire(prompt, provider, model=model, words_per_second=words_per_second)
+        wire = workspace.wires.of(prompt, provider, model=model, words_per_second=words_per_second)
         if max_output_tokens is None and not _calls_out(wire):
             max_output_tokens = settings.max_output_tokens  # another wire has the story's limit by itself
         if definition.name == WRITER:
@@ -296,7 +296,9 @@ class Generation:
         """The model whose instructions count, where it is another one than the agent resolves to."""
         if provider is not None and provider != REHEARSAL and not provider.startswith(REPLAY):
             return (
-                self._workspace.model_with(story, name, provider, model) if self._workspace.has_instructions else None
+                self._workspace.models.model_with(story, name, provider, model)
+                if self._workspace.has_instructions
+                else None
             )
         return model
 
@@ -320,7 +322,7 @@ class Generation:
         own = Sources(planning=planning, replaced=sources.replaced)
         # A model that was named is the writer's; the prewriter has the one it resolves to with the provider.
         prompt = self._prompt(session, document.config, author_input, own, provider, None, name=PREWRITER)
-        wire = workspace.wire(prompt, provider)
+        wire = workspace.wires.of(prompt, provider)
         setup = Setup(
             prompt,
             wire,
@@ -449,7 +451,7 @@ class Generation:
         if (
             settings.disable_librarian_auto_analysis
             or config.disableAutoAnalysis
-            or not workspace.resolve(story, ANALYZE).configured
+            or not workspace.models.resolve(story, ANALYZE).configured
         ):
             return False
         place = (story, branch)

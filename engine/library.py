@@ -124,7 +124,7 @@ def _given(folder: Path, why: str = "") -> Path:
 
 def _is_own(folder: Path) -> bool:
     """Whether a folder's stories are the packaged sample: in the program's source, installed from it or not, too."""
-    if (folder / "engine" / "workspace.py").is_file() and (folder / "pyproject.toml").is_file():
+    if (folder / "engine" / "workspace" / "__init__.py").is_file() and (folder / "pyproject.toml").is_file():
         return True
     return os.path.realpath(folder / "stories") == os.path.realpath(sample_library())
 

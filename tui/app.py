@@ -167,7 +167,7 @@ class StonehandApp(
 
     async def _tell_of_left_passages(self) -> None:
         workspace = self.workspace
-        for file in await asyncio.wrap_future(workspace.start(workspace.left_passages)):
+        for file in await asyncio.wrap_future(workspace.start(workspace.passages.left)):
             self.notify(
                 t("app.left-over-more", file=file),
                 title=t("app.left-over"),

@@ -67,7 +67,7 @@ class Saver:
         self._retry = None
         for session in list(self._failed):
             document = session.document
-            if self._screen.workspace.is_gone(session):
+            if self._screen.workspace.rescue.is_gone(session):
                 self.keep_trying(session)
                 continue
             with contextlib.suppress(StonehandError):  # reported when it failed first
@@ -126,7 +126,7 @@ class Saver:
     def unsaved_and_gone(self, session: Session) -> bool:
         """Whether there are edits that can't be saved, for their branch was deleted."""
         unsaved = session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT)
-        return unsaved and self._screen.workspace.is_gone(session)
+        return unsaved and self._screen.workspace.rescue.is_gone(session)
 
     async def _rescue(self, session: Session, *, leaving: bool = False) -> bool:
         """Edits on a branch that was deleted: True when they are in a file, or the user does without them."""
@@ -145,7 +145,7 @@ class Saver:
         if key != "w":
             return key == "d"
         try:
-            file = await self._screen.wait(lambda: self._screen.workspace.rescue(session))
+            file = await self._screen.wait(lambda: self._screen.workspace.rescue.session(session))
         except StonehandError as error:
             self._report(error)
             return False

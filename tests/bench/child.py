@@ -62,15 +62,15 @@ def bare() -> None:
 
 def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
     """Run the editor on `data`, with a wire that streams a long passage at a pace of its own."""
-    import engine.workspace
+    import engine.workspace.door
     from engine.models.wire.base import Wire
     from engine.prompt import Prompt
-    from engine.workspace import Workspace
+    from engine.workspace.wires import Wires
     from tests.bench.terminal import StreamingWire
     from tui import app
 
-    class Streaming(Workspace):
-        def wire(
+    class Streaming(Wires):
+        def of(
             self,
             prompt: Prompt,
             provider: str | None = None,
@@ -80,8 +80,7 @@ def stream(data: Path, tokens_per_second: float, tokens: int) -> None:
         ) -> Wire:
             return StreamingWire(tokens, tokens_per_second)
 
-    # The editor imports the engine when it has appeared, and takes what stands there.
-    engine.workspace.Workspace = Streaming  # type: ignore[misc]
+    engine.workspace.door.Wires = Streaming  # type: ignore[misc]
     sys.exit(app.run_editor(data))
 
 

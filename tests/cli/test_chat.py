@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.workspace import Workspace
+from engine.workspace.wires import Wires
 from tests.chatting import RENAMING, Scripted
 from tests.cli.conftest import Run
 from tests.mock_provider.scripts import plain
@@ -51,7 +51,7 @@ def test_changes_are_declined_where_nobody_can_be_asked(run: Run, story: Path, m
     before = file.read_bytes()
     for edits, changed in (("ask", False), ("decline", False), ("accept", True)):
         wire = Scripted(RENAMING, ["Well."])
-        monkeypatch.setattr(Workspace, "wire", lambda *_, wire=wire, **__: wire)
+        monkeypatch.setattr(Wires, "of", lambda *_, wire=wire, **__: wire)
         done = run(*LIBRARIAN, "She counts once.", "--new", "--edits", edits)
         assert done.code == 0 and done.text == "Well.\n" and "change character ch-bafego (Ines)" in done.err
         assert (file.read_bytes() != before) == changed

@@ -69,9 +69,9 @@ def test_against_what_was_sent_last(run: Run, data: Path, story: Path, tmp_path:
     assert done.code == 1 and "was sent nothing on branch main yet" in done.err
     workspace = Workspace(data, state=tmp_path / "state", journal=False)
     prompt = workspace.prompt("the-quay")
-    generation = Generation(prompt, workspace.wire(prompt, words_per_second=0))
+    generation = Generation(prompt, workspace.wires.of(prompt, words_per_second=0))
     workspace.generate(generation).result(10)
-    saved = workspace.keep(generation)
+    saved = workspace.passages.keep(generation)
     workspace.close()
     changed = run("diff", "the-quay", "--against", "sent", "--json").document
     assert [change["id"] for change in changed["changed"]] == ["prose-recent"] and changed["at"]

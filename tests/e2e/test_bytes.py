@@ -27,8 +27,8 @@ SCREENS = {
 
 
 FAST = """
-import engine.workspace
-engine.workspace.WORDS_PER_SECOND = 150.0
+import engine.workspace.wires
+engine.workspace.wires.WORDS_PER_SECOND = 150.0
 from tui.launch import main
 main()
 """

@@ -101,16 +101,17 @@ def test_the_budget_of_a_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     story = make_story(tmp_path / "data", settings={"generationLimits": {"maxOutputTokens": 300}})
     workspace = Workspace(tmp_path / "data", state=tmp_path / "state")
     try:
-        budget = workspace.budget(story.name, "generation.writer")
+        budget = workspace.models.budget(story.name, "generation.writer")
         assert (budget.window.model, budget.window.known, budget.reserve) == ("rehearsal", "rehearsal", 300)
-        workspace.provider_files.add("far", base_url="https://api.example.com/v1", default_model="gpt-4")
-        assert workspace.budget(story.name, "generation.writer").window.tokens == 8192
-        assert workspace.budget(story.name, "generation.writer", model="gpt-4o").window.tokens == 128_000
-        assert workspace.budget(story.name, "generation.writer", max_output_tokens=7).reserve == 7
-        decision = workspace.resolve(story.name, "generation.writer").explain[1]
-        line = workspace.line_of(decision)
+        workspace.models.provider_files.add("far", base_url="https://api.example.com/v1", default_model="gpt-4")
+        assert workspace.models.budget(story.name, "generation.writer").window.tokens == 8192
+        assert workspace.models.budget(story.name, "generation.writer", model="gpt-4o").window.tokens == 128_000
+        assert workspace.models.budget(story.name, "generation.writer", max_output_tokens=7).reserve == 7
+        decision = workspace.models.resolve(story.name, "generation.writer").explain[1]
+        line = workspace.models.line_of(decision)
         assert decision.file is not None and line is not None
         assert "default_model" in decision.file.read_text("utf-8").splitlines()[line - 1]
-        assert (decision.role, workspace.line_of(workspace.resolve(story.name, "librarian").explain[2])) == ("", None)
+        first = workspace.models.resolve(story.name, "librarian").explain[2]
+        assert (decision.role, workspace.models.line_of(first)) == ("", None)
     finally:
         workspace.close()

@@ -173,9 +173,9 @@ def test_the_last_sent_by_blocks_and_of_an_older_log_by_messages(tmp_path: Path)
     from engine.runs import Run
 
     prompt = session.prompt()
-    run = Run(prompt, workspace.wire(prompt, words_per_second=0))
+    run = Run(prompt, workspace.wires.of(prompt, words_per_second=0))
     workspace.generate(run).result()
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     session.toggle("story-info")
     found = against(workspace, session, "sent")
     assert changed(found) == ["-story-info"] and found.at and not found.by_message

@@ -26,7 +26,7 @@ CHARACTER = "character-chat.chat"
 def scripted(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
     def use(*scripts: list[Any]) -> Scripted:
         wire = Scripted(*scripts)
-        monkeypatch.setattr(workspace, "wire", lambda *args, **options: wire)
+        monkeypatch.setattr(workspace.wires, "of", lambda *args, **options: wire)
         return wire
 
     return use
@@ -179,7 +179,7 @@ def test_nothing_is_written_for_what_cannot_be_sent(
         talk.ask(character, STORY, None, "Hello", partner=Partner("ch-gone"))
     with pytest.raises(WrongInput, match="no character is chosen"):
         talk.ask(character, STORY, None, "Hello")
-    budget = workspace.budget(STORY, LIBRARIAN)
+    budget = workspace.models.budget(STORY, LIBRARIAN)
     monkeypatch.setattr(type(budget), "fit", lambda self, estimate: "no")
     with pytest.raises(OverBudget):
         talk.ask(librarian, STORY, None, "Hello")

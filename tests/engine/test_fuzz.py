@@ -179,7 +179,7 @@ def look(workspace: Workspace) -> None:
     attempt(lambda: workspace.saved_config(STORY, WRITER))
     attempt(lambda: workspace.exchange.export_story(STORY))
     attempt(lambda: workspace.fragments(STORY))
-    attempt(lambda: workspace.providers(STORY))
+    attempt(lambda: workspace.wires.names(STORY))
     for finding in workspace.doctor():
         assert "\n" not in str(finding)
 

@@ -72,8 +72,8 @@ def test_hooks_run_in_the_pipelines_order_and_in_the_order_they_were_added(works
         workspace.hooks.add(Hooks(owner, **{name: noting(owner, name) for name in names}))
     run = Run(workspace.prompt(STORY, WRITER, None, "Go."), Script(Text("Text."), Stop("end_turn")))
     workspace.generate(run).result(20)
-    workspace.keep(run)
-    workspace.keep(run)
+    workspace.passages.keep(run)
+    workspace.passages.keep(run)
     kinds = ("ContextState", "list", "list", "Passage", "Fragment")
     assert calls == [(name, owner, kind) for name, kind in zip(names, kinds, strict=True) for owner in ("one", "two")]
 
@@ -196,7 +196,7 @@ def test_awaitable_hooks_are_awaited_on_the_engines_loop(workspace: Workspace) -
     workspace.hooks.add(Hooks("slow", hook, hook, hook, hook, hook))
     run = Run(workspace.prompt(STORY), Script(Text("Text."), Stop("end_turn")))
     view = workspace.generate(run).result(20)
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert (view.warnings, saved.skipped, run.prompt.warnings) == ((), (), ())
     assert threads == ["engine"] * 5
 
@@ -288,7 +288,7 @@ def test_after_generation_changes_what_is_shown_saved_and_logged(workspace: Work
     run = Run(prompt, Script(Text("One "), Text("two."), Stop("end_turn")))
     view = workspace.generate(run).result(20)
     assert (view.phase, view.text, view.rewritten) == ("done", "ONE TWO.", True)
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert saved.fragment.content == "ONE TWO."
     assert read_log(workspace.story(STORY).content_root("main"), saved.log_id)["generatedText"] == "ONE TWO."
 
@@ -335,7 +335,7 @@ def test_failing_after_hooks_lose_nothing(workspace: Workspace) -> None:
     run = Run(workspace.prompt(STORY), Script(Text("Text."), Stop("end_turn")))
     view = workspace.generate(run).result(20)
     assert (view.phase, view.text, len(view.warnings)) == ("done", "Text.", 2)
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert saved.fragment.content == "Text."
     assert ["'bad'" in str(saved.skipped[0]), "'stop'" in str(saved.skipped[1])] == [True, True]
     assert len(list_logs(workspace.story(STORY).content_root("main"))) == 1
@@ -352,7 +352,7 @@ def test_after_save_sees_the_fragment_on_disk(workspace: Workspace, story: Path)
     workspace.hooks.add(Hooks("see", after_save=hook))
     run = Run(workspace.prompt(STORY), Script(Text("Text."), Stop("end_turn")))
     workspace.generate(run).result(20)
-    workspace.keep(run)
+    workspace.passages.keep(run)
     assert seen == [("Text.", True)]
 
 

@@ -175,8 +175,8 @@ def test_the_state_folder_can_be_named(tmp_path: Path) -> None:
 def test_a_clone_of_the_source_is_no_data_folder(tmp_path: Path, own: Path) -> None:
     clone = tmp_path / "clone"
     make_story(clone)
-    (clone / "engine").mkdir()
-    (clone / "engine" / "workspace.py").touch()
+    (clone / "engine" / "workspace").mkdir(parents=True)
+    (clone / "engine" / "workspace" / "__init__.py").touch()
     (clone / "pyproject.toml").touch()
     before = tree(clone)
     assert find_data(None, {}, clone) == own

@@ -45,7 +45,7 @@ def test_a_passage_from_a_provider(workspace: Workspace, data: Path, story: Path
     configure(data, mock.base_url, temperature=0.4)
     choose(story, providerId="mine", modelId="m-2")
     prompt = workspace.prompt(STORY, author_input="Go on.")
-    shown = workspace.request_body(prompt)
+    shown = workspace.wires.request_body(prompt)
     assert shown is not None
     session = workspace.session(STORY, WRITER)
     session.author_input = "Go on."
@@ -66,7 +66,7 @@ def test_the_breakpoint_is_before_the_authors_input(
     mock = serve(plain_message("Hi"))
     configure(data, mock.base_url, preset="anthropic")
     prompt = workspace.prompt(STORY, author_input="[@block=author-input]\nGo on.")
-    assert workspace.generate(Run(prompt, workspace.wire(prompt, None))).result(20).phase == "done"
+    assert workspace.generate(Run(prompt, workspace.wires.of(prompt, None))).result(20).phase == "done"
     document = mock.received[0].document
     (system,) = document["system"]
     stable, volatile = document["messages"][0]["content"]
@@ -81,7 +81,7 @@ def test_a_failure_keeps_the_text_and_says_what_to_do(
     mock = serve([chunk({"content": "Once "}), chunk({"content": "upon"})])
     configure(data, mock.base_url)
     prompt = workspace.prompt(STORY, author_input="Go on.")
-    view = workspace.generate(Run(prompt, workspace.wire(prompt, "mine"))).result(20)
+    view = workspace.generate(Run(prompt, workspace.wires.of(prompt, "mine"))).result(20)
     assert (view.phase, view.text) == ("failed", "Once upon")
     assert "broke off" in view.failure
 
@@ -93,13 +93,13 @@ def test_a_run_is_stopped_and_the_workspace_closed_while_it_streams(
     configure(data, mock.base_url)
     prompt = workspace.prompt(STORY, author_input="Go on.")
     arrived = threading.Event()
-    run = Run(prompt, workspace.wire(prompt, "mine"), on_text=lambda _: arrived.set())
+    run = Run(prompt, workspace.wires.of(prompt, "mine"), on_text=lambda _: arrived.set())
     future = workspace.generate(run)
     assert arrived.wait(20)
     run.stop()
     assert future.result(20).phase == "stopped"
     arrived.clear()
-    last = Run(prompt, workspace.wire(prompt, "mine"), on_text=lambda _: arrived.set())
+    last = Run(prompt, workspace.wires.of(prompt, "mine"), on_text=lambda _: arrived.set())
     workspace.generate(last)
     assert arrived.wait(20)
     workspace.close()
@@ -125,11 +125,11 @@ def test_nothing_a_story_or_a_plugin_says_leads_elsewhere(
     workspace.hooks.add(Hooks("plug", before_generation=before))
     prompt = workspace.prompt(STORY, author_input=json.dumps(evil))
     for provider in (None, "mine"):
-        wire = workspace.wire(prompt, provider)
+        wire = workspace.wires.of(prompt, provider)
         assert workspace.generate(Run(prompt, wire)).result(20).text == "Hi"
     for named in (url, f"mine@{url}", "../mine"):
         with pytest.raises(NotFound):
-            workspace.wire(prompt, named)
+            workspace.wires.of(prompt, named)
     assert elsewhere.received == []
     assert len(mock.received) == 2
 
@@ -141,7 +141,7 @@ def test_an_answers_limit_is_no_more_than_the_model_can_give(workspace: Workspac
     prompt = workspace.prompt(STORY)
     limits = {}
     for model in ("m-1", "m-2"):
-        shown = workspace.request_body(prompt, "mine", model=model)
+        shown = workspace.wires.request_body(prompt, "mine", model=model)
         assert shown is not None
         limits[model] = shown.body["max_tokens"]
     assert limits == {"m-1": 1000, "m-2": 8192}
@@ -149,19 +149,19 @@ def test_an_answers_limit_is_no_more_than_the_model_can_give(workspace: Workspac
 
 def test_who_can_not_be_called(workspace: Workspace, data: Path, story: Path) -> None:
     prompt = workspace.prompt(STORY)
-    assert workspace.wire(prompt, None).name == "rehearsal"
-    assert workspace.request_body(prompt) is None
+    assert workspace.wires.of(prompt, None).name == "rehearsal"
+    assert workspace.wires.request_body(prompt) is None
     configure(data, "http://127.0.0.1:9/v1")
-    assert workspace.wire(prompt, None).name == "mine"
-    assert workspace.request_body(prompt, "rehearsal") is None
+    assert workspace.wires.of(prompt, None).name == "mine"
+    assert workspace.wires.request_body(prompt, "rehearsal") is None
     with pytest.raises(WrongInput, match="is disabled"):
-        workspace.wire(prompt, "off")
+        workspace.wires.of(prompt, "off")
     with pytest.raises(WrongInput, match="is no model"):
-        workspace.test_provider("rehearsal")
+        workspace.models.test("rehearsal")
     with pytest.raises(NotFound, match="no provider 'x' — providers: mine, other, off"):
-        workspace.list_models("x")
-    assert workspace.model_with(STORY, WRITER, "other") == "o"
-    assert workspace.model_with(STORY, WRITER, "other", "p") == "p"
+        workspace.models.listed("x")
+    assert workspace.models.model_with(STORY, WRITER, "other") == "o"
+    assert workspace.models.model_with(STORY, WRITER, "other", "p") == "p"
 
 
 def test_trials_and_lists(workspace: Workspace, data: Path, story: Path, serve: Serve) -> None:
@@ -169,14 +169,14 @@ def test_trials_and_lists(workspace: Workspace, data: Path, story: Path, serve: 
         plain("yes"), [Reply(200, {"data": [{"id": "a"}]})], [Reply(401, {"error": {"message": f"bad {KEY}"}})]
     )
     configure(data, mock.base_url)
-    trial = workspace.test_provider("mine").result(20)
+    trial = workspace.models.test("mine").result(20)
     assert (trial.text, trial.model, trial.failure) == ("yes", "m-1", None)
     assert mock.received[0].document["max_tokens"] == 64
-    assert [listed.id for listed in workspace.list_models("mine").result(20)] == ["a"]
-    failed = workspace.test_provider("mine").result(20).failure
+    assert [listed.id for listed in workspace.models.listed("mine").result(20)] == ["a"]
+    failed = workspace.models.test("mine").result(20).failure
     assert failed is not None and failed.kind == "auth" and KEY not in repr(failed)
     with pytest.raises(StonehandError, match="key was refused"):
-        workspace.list_models("mine").result(20)
+        workspace.models.listed("mine").result(20)
 
 
 async def test_servers_of_this_machine() -> None:

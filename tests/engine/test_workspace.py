@@ -55,9 +55,9 @@ def overrides(file: Path) -> dict[str, Any]:
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes as on Unix")
 def test_a_direction_being_written_is_the_users_own(workspace: Workspace, story: Path) -> None:
-    workspace.remember_direction(STORY, "main", "She opens the door.")
+    workspace.passages.remember_direction(STORY, "main", "She opens the door.")
     assert stat.S_IMODE((workspace.state / "directions").stat().st_mode) == 0o700
-    assert workspace.direction(STORY, "main") == "She opens the door."
+    assert workspace.passages.direction(STORY, "main") == "She opens the door."
 
 
 def test_stories_and_agents(data: Path, opened: Open) -> None:
@@ -89,12 +89,12 @@ def test_what_is_not_there_is_named_with_what_is(workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="no branch 'br-none' — branches: main"):
         workspace.session(STORY, WRITER, "br-none")
     for name in ("../../evil", "generation.nobody"):
-        with pytest.raises(NotFound, match=r"no agent '.*' — agents: generation\.writer"):
+        with pytest.raises(NotFound, match=r"no agent '.*' — .*agents: generation\.writer"):
             workspace.document(STORY, name)
     prompt = workspace.prompt(STORY)
     for provider in ("gpt", "replay:gen-none", "replay:../../meta"):
         with pytest.raises((NotFound, WrongInput)):
-            workspace.wire(prompt, provider)
+            workspace.wires.of(prompt, provider)
 
 
 def test_ids_in_files_never_lead_out_of_the_story(story: Path, opened: Open) -> None:
@@ -110,9 +110,10 @@ def test_ids_in_files_never_lead_out_of_the_story(story: Path, opened: Open) -> 
         with pytest.raises(NotFound):
             workspace.session(STORY, WRITER, branch)
     assert "kn-odd123" in {item.id for item in workspace.fragments(STORY)}
-    run = Run(workspace.prompt(STORY, author_input="Go."), workspace.wire(workspace.prompt(STORY), words_per_second=0))
+    prompt = workspace.prompt(STORY, author_input="Go.")
+    run = Run(prompt, workspace.wires.of(prompt, words_per_second=0))
     workspace.generate(run).result(20)
-    workspace.keep(run)
+    workspace.passages.keep(run)
     made = {name for name in tree(story.parents[2]) if name not in before}
     assert {Path(name).parts[:4] for name in made if "state" not in name} == {("data", "stories", STORY, "branches")}
 
@@ -340,7 +341,7 @@ def test_opening_and_reading_writes_nothing(data: Path, opened: Open) -> None:
         session.undo()
         assert workspace.save(session) is None
         workspace.fragments(story)
-        workspace.providers(story)
+        workspace.wires.names(story)
         assert [finding.message for finding in workspace.doctor(story)] == [
             "the story has the layout from before there were branches"
         ] * (story == "old")
@@ -474,7 +475,7 @@ def test_while_watched_an_unchanged_story_costs_no_disk_access(
 def test_while_watched_a_changed_fragment_is_seen(story: Path, opened: Open) -> None:
     workspace = opened(watch=True)
     heard: list[tuple[str, frozenset[Path]]] = []
-    workspace.listen(lambda story_id, files: heard.append((story_id, files)))
+    workspace.watching.listen(lambda story_id, files: heard.append((story_id, files)))
     workspace.base(STORY, WRITER)
     until(lambda: workspace.story(STORY)._watched)
     before = workspace.base(STORY, WRITER)
@@ -496,7 +497,7 @@ def test_own_saves_seen_by_the_watch_are_no_conflict(story: Path, opened: Open) 
     session = loaded(workspace)
     document = session.document
     heard: list[frozenset[Path]] = []
-    workspace.listen(lambda _, files: heard.append(files))
+    workspace.watching.listen(lambda _, files: heard.append(files))
     until(lambda: workspace.story(STORY)._watched)
     for n in range(5):
         session.toggle("tools")
@@ -547,7 +548,7 @@ def test_closing_ends_whatever_goes_on(data: Path, state: Path) -> None:
     workspace.scripts.warm()
     session = workspace.session(STORY, WRITER)
     run_prompt = workspace.prompt(make_story(data, "quiet").name)
-    run = Run(run_prompt, workspace.wire(run_prompt, words_per_second=0.5))
+    run = Run(run_prompt, workspace.wires.of(run_prompt, words_per_second=0.5))
     running = workspace.generate(run)
     loading = workspace.start(session.load)
     preview = workspace.preview(workspace.base(STORY, WRITER), "for (;;) 2;", Limits(seconds=60))
@@ -614,14 +615,14 @@ def overrides_of_bundle(file: Path) -> dict[str, Any]:
 def test_edits_of_a_branch_that_was_deleted_meanwhile_are_found_and_written_to_a_file(data: Path, opened: Open) -> None:
     make_story(data, branches=("main", "stormy"))
     workspace = left_behind(opened, "main", "stormy")
-    assert workspace.left_edits() == [], "what has a place comes back there"
+    assert workspace.rescue.left() == [], "what has a place comes back there"
     workspace.story(STORY).delete_branch("stormy")
-    (left,) = workspace.left_edits()
+    (left,) = workspace.rescue.left()
     assert (left.story, left.branch, left.agent) == (STORY, "stormy", WRITER)
-    file = workspace.rescue_left(left)
+    file = workspace.rescue.write_left(left)
     assert workspace.exchange.plan_import(STORY, file.read_bytes(), file, WRITER).agents
     assert overrides_of_bundle(file) == {"story-info": {"enabled": False}}
-    assert workspace.left_edits() == [] and not left.journal.exists()
+    assert workspace.rescue.left() == [] and not left.journal.exists()
     assert loaded(workspace).document.recovered, "the others are not touched"
 
 
@@ -629,9 +630,9 @@ def test_edits_without_a_place_stay_until_they_are_dropped(data: Path, opened: O
     make_story(data, branches=("main", "stormy"))
     workspace = left_behind(opened, "stormy")
     workspace.story(STORY).delete_branch("stormy")
-    assert workspace.left_edits() == workspace.left_edits() != []
-    workspace.drop_left(workspace.left_edits()[0])
-    assert workspace.left_edits() == []
+    assert workspace.rescue.left() == workspace.rescue.left() != []
+    workspace.rescue.drop_left(workspace.rescue.left()[0])
+    assert workspace.rescue.left() == []
 
 
 def test_edits_of_a_program_that_runs_are_its_own(data: Path, opened: Open) -> None:
@@ -641,26 +642,26 @@ def test_edits_of_a_program_that_runs_are_its_own(data: Path, opened: Open) -> N
     running.flush()
     workspace = opened()
     workspace.story(STORY).delete_branch("stormy")
-    assert workspace.left_edits() == []
+    assert workspace.rescue.left() == []
     running.close()
-    assert len(workspace.left_edits()) == 1
+    assert len(workspace.rescue.left()) == 1
 
 
 def test_a_story_of_the_old_layout_is_not_gone(data: Path, opened: Open) -> None:
     make_story(data, legacy=True)
-    assert left_behind(opened, "main").left_edits() == []
+    assert left_behind(opened, "main").rescue.left() == []
 
 
 def test_left_edits_that_nothing_can_be_made_of_are_kept(data: Path, opened: Open) -> None:
     make_story(data, branches=("main", "stormy"))
     workspace = left_behind(opened, "stormy")
     workspace.story(STORY).delete_branch("stormy")
-    (left,) = workspace.left_edits()
+    (left,) = workspace.rescue.left()
     left.journal.write_bytes(left.journal.read_bytes().partition(b"\n")[0] + b"\n")
     with pytest.raises(InvalidFile):
-        workspace.rescue_left(left)
+        workspace.rescue.write_left(left)
     (left.journal.parent / "zz.broken.jsonl").write_bytes(b"[]")
-    assert workspace.left_edits() == [left]
+    assert workspace.rescue.left() == [left]
 
 
 # -- the watch
@@ -669,10 +670,10 @@ def test_left_edits_that_nothing_can_be_made_of_are_kept(data: Path, opened: Ope
 def test_a_story_that_goes_away_and_comes_back_is_followed_again(
     story: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.05)
+    monkeypatch.setattr("engine.workspace.watching.LOOKED_EVERY", 0.05)
     workspace = opened(watch=True)
     seen: list[frozenset[Path]] = []
-    workspace.listen(lambda _, paths: seen.append(paths))
+    workspace.watching.listen(lambda _, paths: seen.append(paths))
     until(lambda: workspace.story(STORY)._watched, 30)
     copy = story.with_name("elsewhere")
     shutil.copytree(story, copy)
@@ -700,13 +701,13 @@ def test_without_a_watch_changes_are_looked_for(story: Path, opened: Open, monke
             raise OSError(28, "No space left on device")  # what Linux says when there are too many watches
         return real(*folders, **how)
 
-    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.1)
+    monkeypatch.setattr("engine.workspace.watching.LOOKED_EVERY", 0.1)
     monkeypatch.setattr(watchfiles, "awatch", refused)
     workspace = opened(watch=True)
     seen: list[frozenset[Path]] = []
     lost: list[tuple[str, str]] = []
-    workspace.listen(lambda _, paths: seen.append(paths))
-    workspace.listen_for_loss(lambda *told: lost.append(told))
+    workspace.watching.listen(lambda _, paths: seen.append(paths))
+    workspace.watching.listen_for_loss(lambda *told: lost.append(told))
     workspace.story(STORY)
     until(lambda: lost)
     until(lambda: frozenset() in seen)  # the first look
@@ -726,9 +727,9 @@ def test_a_listener_that_fails_does_not_end_the_watch(story: Path, opened: Open)
     def fails(_: str, paths: frozenset[Path]) -> None:
         raise ZeroDivisionError("a fault in the program")
 
-    workspace.listen(fails)
-    workspace.listen(lambda _, paths: seen.extend(path.stem for path in paths))
-    workspace.listen_for_loss(lambda _, reason: lost.append(reason))
+    workspace.watching.listen(fails)
+    workspace.watching.listen(lambda _, paths: seen.extend(path.stem for path in paths))
+    workspace.watching.listen_for_loss(lambda _, reason: lost.append(reason))
     until(lambda: workspace.story(STORY)._watched, 30)
     for name in ("first", "second"):
         (story / "branches/main/fragments" / f"{name}.json").write_text("{}")

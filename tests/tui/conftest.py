@@ -68,7 +68,7 @@ def workspaces(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
 @pytest.fixture
 def editor(data: Path, workspaces: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch) -> Open:
     """Opens the editor; inside, its blocks are listed and every script has run."""
-    monkeypatch.setattr("engine.workspace.WORDS_PER_SECOND", 2_000.0)
+    monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 2_000.0)
 
     @asynccontextmanager
     async def open_editor(

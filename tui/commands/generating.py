@@ -128,7 +128,9 @@ def generate(
     for warning in run.prompt.warnings:
         warn(warning)
     if not provider.startswith("replay:"):  # which sends nothing
-        budget = workspace.budget(story, agent, provider=provider, model=model or None, max_output_tokens=max_tokens)
+        budget = workspace.models.budget(
+            story, agent, provider=provider, model=model or None, max_output_tokens=max_tokens
+        )
         _check_budget(budget, run.prompt, workspace.generation.tool_tokens(run.prompt), over_budget)
     view, end = _stream(workspace, run, pieces)
     for warning in view.warnings:
@@ -141,7 +143,7 @@ def generate(
         failure = StonehandError(f"the generation failed: {view.failure}")
     elif save and view.phase == "done":
         try:
-            saved = workspace.keep(run)
+            saved = workspace.passages.keep(run)
         except Exception as error:  # whatever it is, the text is given first
             failure = error
     if as_json:

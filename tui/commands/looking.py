@@ -159,7 +159,7 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
     session.install(session.load())
     for line in session.old_blocks:
         warn(line)
-    budget = workspace.budget(story, agent)
+    budget = workspace.models.budget(story, agent)
     if as_json:
         write_json([{**_row_document(row), "share": _share(budget, row.tokens)} for row in session.rows])
         return
@@ -287,7 +287,7 @@ def compile_prompt(
             "tools": list(prompt.tools),
             "warnings": list(prompt.warnings),
             "tokens": {"system": tokens.system, "user": tokens.user, "total": tokens.total},
-            "budget": budget_document(workspace.budget(story, agent, model=model), tokens.total),
+            "budget": budget_document(workspace.models.budget(story, agent, model=model), tokens.total),
         }
     )
 

@@ -70,8 +70,8 @@ def _target() -> tuple[str, str]:
 def get_model(workspace: Workspace, as_json: bool) -> None:
     """Show provider, model and temperature, and what decides each."""
     target = _target()
-    resolution, budget = workspace.resolve(*target), workspace.budget(*target)
-    _warn_all((*workspace.model_providers().problems, *resolution.problems))
+    resolution, budget = workspace.models.resolve(*target), workspace.models.budget(*target)
+    _warn_all((*workspace.models.providers().problems, *resolution.problems))
     _warn_unset(resolution.provider.key)
     if as_json:
         write_json({**_document(resolution), "budget": budget_document(budget)})
@@ -120,8 +120,8 @@ def set_model(
     if all(isinstance(value, EllipsisType) for value in chosen.values()):
         raise WrongInput("there is nothing to set", repair="give --provider, --model or --temperature")
     story, agent = _target()
-    change = workspace.set_model(story, agent, **chosen)
-    resolution = workspace.resolve(story, agent)
+    change = workspace.models.choose(story, agent, **chosen)
+    resolution = workspace.models.resolve(story, agent)
     _warn_all(resolution.problems)
     for decision in resolution.explain:
         wanted = chosen[decision.what]
@@ -140,8 +140,8 @@ def clear_model(workspace: Workspace, as_json: bool) -> None:
     as well; what it inherits from others stays.
     """
     story, agent = _target()
-    change = workspace.clear_model(story, agent)
-    resolution = workspace.resolve(story, agent)
+    change = workspace.models.clear(story, agent)
+    resolution = workspace.models.resolve(story, agent)
     _warn_all(resolution.problems)
     if change is not None and change.legacy_before:
         message(f"cleared too, from older stories: {', '.join(f'settings.{name}' for name in change.legacy_before)}")
@@ -172,7 +172,7 @@ def providers() -> None:
 @with_workspace
 def list_providers(workspace: Workspace, as_json: bool) -> None:
     """List the providers, without their keys."""
-    found = workspace.model_providers()
+    found = workspace.models.providers()
     _warn_all(found.problems)
     if as_json:
         write_json([_provider_document(provider, provider.id == found.default) for provider in found.all])
@@ -217,7 +217,7 @@ def add_provider(
 
     The first one becomes the default. One of the same id in config.json is hidden by it.
     """
-    files = workspace.provider_files
+    files = workspace.models.provider_files
     files.add(
         checked(provider),
         preset=preset,
@@ -243,7 +243,7 @@ def add_provider(
 @with_workspace
 def remove_provider(workspace: Workspace, provider: str, as_json: bool) -> None:
     """Remove a provider from your own providers.toml."""
-    default = workspace.provider_files.remove(provider)
+    default = workspace.models.provider_files.remove(provider)
     if as_json:
         write_json({"removed": provider, "default": default})
     else:
@@ -259,7 +259,7 @@ def test_provider(workspace: Workspace, provider: str, model: str | None, as_jso
 
     It shows whether address, key and model are right, and costs a few tokens.
     """
-    trial = waited(workspace.test_provider(provider, None if model is None else checked(model)))
+    trial = waited(workspace.models.test(provider, None if model is None else checked(model)))
     failure = trial.failure
     if as_json:
         write_json(
@@ -289,7 +289,7 @@ def test_provider(workspace: Workspace, provider: str, model: str | None, as_jso
 @with_workspace
 def list_models(workspace: Workspace, provider: str, as_json: bool) -> None:
     """List the models a provider has, as it tells itself."""
-    found = waited(workspace.list_models(provider))
+    found = waited(workspace.models.listed(provider))
     if as_json:
         write_json([_model_document(listed) for listed in found])
         return
@@ -315,7 +315,7 @@ def detect_providers(workspace: Workspace, as_json: bool) -> None:
     Ollama, LM Studio, llama.cpp and vLLM are looked for at their usual ports of this machine, and nowhere else. What is
     found is not added.
     """
-    found = waited(workspace.detect_providers())
+    found = waited(workspace.models.detect())
     if as_json:
         write_json(
             [

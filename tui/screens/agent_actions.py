@@ -48,13 +48,13 @@ class AgentActions(DeskPart):
             return
         story, agent = session.story, session.agent
         with suppress(StonehandError):  # told of where the story is read
-            budget = await self.wait(lambda: self.workspace.budget(story, agent))
+            budget = await self.wait(lambda: self.workspace.models.budget(story, agent))
             self._budget = (story, agent, budget)
             self.show_state()
 
     def follow_providers(self) -> None:
         """Look the model up again when a file that defines providers changes."""
-        self.workspace.listen_to_providers(lambda: self.call_later(self.look_up_model))
+        self.workspace.watching.listen_to_providers(lambda: self.call_later(self.look_up_model))
 
     def show_budget(self, story: str, agent: str, state: SaveState, used: int) -> None:
         """The top bar: the story, the open agent, the state of its file, and about `used` tokens in the budget."""
@@ -93,7 +93,7 @@ class AgentActions(DeskPart):
         self.collect()
         budget = self.budget
         if budget is None:
-            budget = await self.wait(lambda: self.workspace.budget(session.story, session.agent))
+            budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
         name = of_engine(self.workspace.agent(session.agent).display_name)
         key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget))
         if key is not None and session is self.session:

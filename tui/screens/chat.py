@@ -120,7 +120,7 @@ class ChatScreen(WorkingScreen[None]):
         try:
             draft = await self.wait(lambda: self.talk.draft(self.store))
             self._characters = await self.wait(lambda: self.talk.characters(story, branch))
-            resolution = await self.wait(lambda: self.workspace.resolve(story, self._session.agent))
+            resolution = await self.wait(lambda: self.workspace.models.resolve(story, self._session.agent))
             self._model = (resolution.model or "") if resolution.configured else t("passage.rehearsal")
             listed = await self.wait(self.store.summaries)
         except StonehandError as error:

@@ -140,8 +140,8 @@ class DeskScreen(
     async def _open(self) -> None:
         try:
             workspace = await self.stonehand.open_workspace()
-            workspace.listen(self._on_engine_change)
-            workspace.listen_for_loss(self._on_watch_lost)
+            workspace.watching.listen(self._on_engine_change)
+            workspace.watching.listen_for_loss(self._on_watch_lost)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
             if self.inspector.furnished or self.session is None:
@@ -500,7 +500,7 @@ class DeskScreen(
         for session in [*self._sessions.values()]:
             if session.story != message.story:
                 continue
-            if self.workspace.is_gone(session):
+            if self.workspace.rescue.is_gone(session):
                 self._show_gone(session)
                 continue
             try:
@@ -513,7 +513,7 @@ class DeskScreen(
             if changed and session is self.session:
                 self.say(t("desk.changed", name=session.document.file.name), warning=True)
         shown = self.session
-        if shown is not None and shown.story == message.story and not self.workspace.is_gone(shown):
+        if shown is not None and shown.story == message.story and not self.workspace.rescue.is_gone(shown):
             self._gone = False
             self.begin(self.load, "load", exclusive=True)
 

@@ -89,7 +89,7 @@ class FragmentOrderScreen(WorkingScreen[None]):
 
     async def _read(self) -> None:
         try:
-            self._found = await self.wait(lambda: self.workspace.fragment_order(self._story, self._branch))
+            self._found = await self.wait(lambda: self.workspace.order.pinned(self._story, self._branch))
         except StonehandError as error:
             self.report(error)
             return
@@ -151,7 +151,7 @@ class FragmentOrderScreen(WorkingScreen[None]):
             if after == before:
                 self.say(t("order.end"))
                 return None
-            return lambda: self.workspace.order_fragments(self._story, after, found)
+            return lambda: self.workspace.order.write(self._story, after, found)
 
         self._change(make, t("order.moved"))
 
@@ -223,14 +223,14 @@ class FragmentOrderScreen(WorkingScreen[None]):
             if fragment is None:
                 return None
             placement: Literal["system", "user"] = "system" if fragment.placement == "user" else "user"
-            return lambda: self.workspace.place_fragment(self._story, self._branch, fragment, placement)
+            return lambda: self.workspace.order.place(self._story, self._branch, fragment, placement)
 
         self._change(make, t("order.placed"))
 
     def action_order_mode(self) -> None:
         def make(found: FragmentOrder) -> _Work | None:
             mode: Literal["simple", "advanced"] = "simple" if found.mode == "advanced" else "advanced"
-            return lambda: self.workspace.use_context_order(self._story, mode)
+            return lambda: self.workspace.order.use_mode(self._story, mode)
 
         self._change(make, t("order.switched"))
 
@@ -249,7 +249,7 @@ class FragmentOrderScreen(WorkingScreen[None]):
                 return
 
             def step() -> None:
-                target.append(self.workspace.take_back(self._story, source[-1]))
+                target.append(self.workspace.order.take_back(self._story, source[-1]))
                 source.pop()
 
             try:

@@ -55,14 +55,14 @@ class ModelState:
     @classmethod
     def read(cls, workspace: Workspace, story: str, role: str) -> ModelState:
         """The state as the files have it now. Waits; raises `StonehandError`."""
-        resolution = workspace.resolve(story, role)
+        resolution = workspace.models.resolve(story, role)
         chain = resolution.chain
         return cls(
             resolution,
-            workspace.budget(story, role),
-            workspace.model_providers(),
-            tuple(map(workspace.line_of, resolution.explain)),
-            workspace.resolve(story, chain[1]) if len(chain) > 1 else None,
+            workspace.models.budget(story, role),
+            workspace.models.providers(),
+            tuple(map(workspace.models.line_of, resolution.explain)),
+            workspace.models.resolve(story, chain[1]) if len(chain) > 1 else None,
         )
 
 
@@ -241,7 +241,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
         async with self._one_at_a_time:
             story, role = self._story, self._role
             try:
-                change = await self.wait(lambda: self.workspace.set_model(story, role, **values))
+                change = await self.wait(lambda: self.workspace.models.choose(story, role, **values))
             except StonehandError as error:
                 self.say(str(error), warning=True)
                 return
@@ -278,7 +278,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
                 return
             change = source.pop()
             try:
-                target.append(await self.wait(lambda: self.workspace.undo_model(change)))
+                target.append(await self.wait(lambda: self.workspace.models.undo(change)))
             except StonehandError as error:
                 source.clear()  # what came before can't be taken back either
                 self.say(str(error), warning=True)

@@ -122,7 +122,7 @@ class PassageScreen(WorkingScreen[None]):
             self.report(error)
             return
         if self._run is not None and not self._kept:
-            workspace.discard(self._run)
+            workspace.passages.discard(self._run)
         if prompt.warnings:
             self.say(prompt.warnings[0], warning=True)
         self._run = run
@@ -142,7 +142,9 @@ class PassageScreen(WorkingScreen[None]):
         provider, model = self._provider, self._model or None
         if provider.startswith("replay:"):
             return True  # which sends nothing
-        budget = await self.wait(lambda: workspace.budget(session.story, session.agent, provider=provider, model=model))
+        budget = await self.wait(
+            lambda: workspace.models.budget(session.story, session.agent, provider=provider, model=model)
+        )
         used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
         fits = budget.fit(used)
         if fits == "maybe":
@@ -247,7 +249,7 @@ class PassageScreen(WorkingScreen[None]):
 
     async def _recall(self) -> None:
         session, workspace = self._session, self.workspace
-        text = await self.wait(lambda: workspace.direction(session.story, session.branch))
+        text = await self.wait(lambda: workspace.passages.direction(session.story, session.branch))
         direction = self.query_one("#direction", TextEditor)
         if text and not direction.value:
             direction.load(text)
@@ -265,7 +267,8 @@ class PassageScreen(WorkingScreen[None]):
         session, workspace = self._session, self.workspace
         text = self.query_one("#direction", TextEditor).value
         self.begin(
-            lambda: self.wait(lambda: workspace.remember_direction(session.story, session.branch, text)), "direction"
+            lambda: self.wait(lambda: workspace.passages.remember_direction(session.story, session.branch, text)),
+            "direction",
         )
 
     # -- what becomes of it
@@ -282,7 +285,7 @@ class PassageScreen(WorkingScreen[None]):
     async def _keep(self, run: Run) -> bool:
         self._kept = True
         try:
-            saved = await self.wait(lambda: self.workspace.keep(run))
+            saved = await self.wait(lambda: self.workspace.passages.keep(run))
         except StonehandError as error:
             self._kept = False
             await self._tell_not_kept(run, error)
@@ -291,7 +294,7 @@ class PassageScreen(WorkingScreen[None]):
         prompt = run.prompt
         with contextlib.suppress(StonehandError):
             # The next session begins with a new direction; in this one it stays, to be changed.
-            await self.wait(lambda: self.workspace.remember_direction(prompt.story, prompt.branch, ""))
+            await self.wait(lambda: self.workspace.passages.remember_direction(prompt.story, prompt.branch, ""))
         for skipped in saved.skipped:
             self.report(StonehandError.of(skipped))
         if saved.problem is not None:
@@ -302,7 +305,7 @@ class PassageScreen(WorkingScreen[None]):
     async def _tell_not_kept(self, run: Run, error: StonehandError) -> None:
         """It can't be saved, as on a branch that was deleted: its text is put where it can be found."""
         try:
-            file = await self.wait(lambda: self.workspace.rescue_passage(run))
+            file = await self.wait(lambda: self.workspace.rescue.passage(run))
         except StonehandError as failure:
             self.report(failure)
             self.report(error)
@@ -312,7 +315,7 @@ class PassageScreen(WorkingScreen[None]):
     def action_discard(self) -> None:
         """Forget the passage."""
         if self._run is not None:
-            self.workspace.discard(self._run)
+            self.workspace.passages.discard(self._run)
         self._run, self._kept, self._shown = None, True, 0
         self.query_one("#passage", StreamView).clear()
         self._show_status()
@@ -326,7 +329,7 @@ class PassageScreen(WorkingScreen[None]):
         from tui.screens.pick import PickDialog
 
         session = self._session
-        replays = await self.wait(lambda: self.workspace.replays(session.story, session.branch))
+        replays = await self.wait(lambda: self.workspace.wires.replays(session.story, session.branch))
         names = [REHEARSAL, *(replay.provider for replay in replays)]
         labels = [REHEARSAL, *map(_replay_label, replays)]
         chosen = await self.app.push_screen_wait(PickDialog(t("passage.providers"), names, labels))

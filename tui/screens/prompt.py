@@ -88,7 +88,7 @@ class PromptScreen(WorkingScreen[None]):
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
         self.view.focus()
-        budget = self._budget = await self.wait(lambda: self.workspace.budget(session.story, session.agent))
+        budget = self._budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
         self._show_top(prompt, budget)
         if prompt.warnings:
             first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1

@@ -30,8 +30,8 @@ class RunWith:
 async def ask_run_with(screen: WorkingScreen[None], story: str, agent: str) -> RunWith | None:
     """Ask for a provider, then for a model of it. None when that is left. Raises `StonehandError`."""
     workspace = screen.workspace
-    resolution = await screen.wait(lambda: workspace.resolve(story, agent))
-    providers = await screen.wait(workspace.model_providers)
+    resolution = await screen.wait(lambda: workspace.models.resolve(story, agent))
+    providers = await screen.wait(workspace.models.providers)
     usable = {provider.id: provider for provider in providers.all if provider.enabled and provider.id != REHEARSAL}
     now = _as_set(resolution)
     names = [_AS_SET, *usable, *([] if now.provider == REHEARSAL else [REHEARSAL])]

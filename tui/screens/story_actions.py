@@ -151,7 +151,7 @@ class StoryActions(DeskPart):
             return None
         for session in await self.settle_branch(story, branch):
             if session.document.state is not SaveState.SAVED:
-                file = await self.wait(partial(self.workspace.rescue, session))
+                file = await self.wait(partial(self.workspace.rescue.session, session))
                 text = t("branches.rescued", agent=session.agent, file=file)
                 self.stonehand.notify(text, timeout=TOLD_SECONDS, markup=False)
         await self.wait(lambda: folder.delete_branch(branch))
@@ -168,7 +168,7 @@ class StoryActions(DeskPart):
         """Ask what becomes of unsaved edits that have no place to go to any more; until then they stay."""
         from tui.screens.choice import ChoiceDialog
 
-        for left in await self.wait(self.workspace.left_edits):
+        for left in await self.wait(self.workspace.rescue.left):
             choices = [
                 ("w", t("branches.left-write")),
                 ("d", t("branches.left-drop")),
@@ -182,10 +182,10 @@ class StoryActions(DeskPart):
             key = await self.app.push_screen_wait(dialog)
             try:
                 if key == "w":
-                    file = await self.wait(partial(self.workspace.rescue_left, left))
+                    file = await self.wait(partial(self.workspace.rescue.write_left, left))
                     text = t("branches.rescued", agent=left.agent, file=file)
                     self.stonehand.notify(text, timeout=TOLD_SECONDS, markup=False)
                 elif key == "d":
-                    await self.wait(partial(self.workspace.drop_left, left))
+                    await self.wait(partial(self.workspace.rescue.drop_left, left))
             except StonehandError as error:
                 self.report(error)

@@ -222,5 +222,5 @@ def test_a_change_of_either_file_is_seen(files: ProviderFiles) -> None:
 
 def test_the_door_reads_the_data_folders_providers(workspace: Workspace, data: Path) -> None:
     (data / "config.json").write_text(json.dumps({"providers": [entry("theirs")]}))
-    assert [provider.id for provider in workspace.model_providers().all] == ["theirs", "rehearsal"]
-    assert workspace.provider_files is workspace.provider_files
+    assert [provider.id for provider in workspace.models.providers().all] == ["theirs", "rehearsal"]
+    assert workspace.models.provider_files is workspace.models.provider_files

@@ -49,7 +49,7 @@ def begin(workspace: Workspace, rich: Path, monkeypatch: pytest.MonkeyPatch) -> 
         agent: str, wire: Scripted, said: str = "", others: dict[str, Scripted] | None = None, **options: Any
     ) -> Run:
         wires = {agent: wire, **(others or {})}
-        monkeypatch.setattr(workspace, "wire", lambda prompt, *_given, **_named: wires[prompt.agent])
+        monkeypatch.setattr(workspace.wires, "of", lambda prompt, *_given, **_named: wires[prompt.agent])
         session = workspace.session(STORY, agent)
         session.author_input = said
         return workspace.generation.prepare(session, **options)
@@ -114,7 +114,7 @@ def test_the_tool_loop(workspace: Workspace, rich: Path, begin: Begin) -> None:
     kinds = [event["type"] for event in told if event["type"] != "progress"]
     assert kinds == ["text", "tool-call", "tool-result", "tool-call", "tool-result", "text", "finish"]
     assert told[-1] == {"type": "finish", "finishReason": "stop", "stepCount": 2}
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert saved.fragment.meta["writerContextIds"][-1] == "kn-mirafa"
     (log,) = logs(rich)
     assert (log["fragmentId"], log["stepCount"], log["stepsExceeded"]) == (saved.fragment.id, 2, False)
@@ -292,7 +292,7 @@ def test_the_prewriter_plans_and_the_writer_writes(workspace: Workspace, planned
     assert "## Writing Brief\n\nThe lamp fails." in sent and "Put it out." not in sent
     kinds = [event["type"] for event in told if event["type"] not in ("progress", "tool-call", "tool-result")]
     assert kinds == ["phase", "prewriter-text", "prewriter-reset", "prewriter-text", "phase", "text", "finish"]
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert "kn-mirafa" in saved.fragment.meta["writerContextIds"]
     (log,) = logs(planned)
     assert log["prewriterBrief"] == "The lamp fails." and log["prewriterModel"] == "m-1"
@@ -336,7 +336,7 @@ def test_questions_end_the_run_and_the_answers_begin_another(workspace: Workspac
     assert told[-2]["type"] == "clarify-questions" and told[-2]["round"] == 1
     assert told[-1]["finishReason"] == "clarify"
     with pytest.raises(StonehandError):
-        workspace.keep(run)
+        workspace.passages.keep(run)
     last = Scripted(says("Plan."))
     again = begin(
         WRITER, writer, "Go.", {PLANNER: last}, clarifications=(("Who sees it?", "Nobody."),), clarify_round=3
@@ -376,7 +376,7 @@ def test_another_version_joins_its_section(workspace: Workspace, rich: Path, beg
     workspace.generation.start(run).result(20)
     sent = wire.requests[0].messages[-1].content
     assert (f"---\n\n{old}\n\n---" in sent) is (mode == "refine") and sent.count(old) == (mode == "refine")
-    saved = workspace.keep(run).fragment
+    saved = workspace.passages.keep(run).fragment
     title = {"regenerate": "Regenerate", "refine": "Refine"}[mode]
     assert (saved.name, saved.tags, saved.meta["generatedFrom"]) == (f"[{title}] Shorter.", ("kept",), "Shorter.")
     assert (saved.meta["variationOf"], saved.meta["previousFragmentId"], saved.meta["generationMode"]) == (

@@ -204,7 +204,7 @@ def finished_run(workspace: Workspace, text: str, asked: str = "Let the storm co
     events = (Start("some-model"), Thinking("hm"), Text(text), Usage(12, 3), Stop("end_turn"))
     run = Run(prompt_of(workspace, asked), Script(*events))
     workspace.generate(run).result(20)
-    return workspace.keep(run).log_id
+    return workspace.passages.keep(run).log_id
 
 
 def test_our_own_log_gives_back_the_prompt_with_its_blocks(workspace: Workspace) -> None:

@@ -51,7 +51,7 @@ for when in ("before", "after"):
         workspace = Workspace(data, state=data / "state")
         run = Run(workspace.prompt("the-quay"), Scripted(says("A new passage.")))
         workspace.generation.start(run).result(20)
-        workspace.keep(run)
+        workspace.passages.keep(run)
         workspace.close()
         os._exit(0)
 """

@@ -118,7 +118,7 @@ def test_stop_keeps_the_text_and_ends_the_call(workspace: Workspace) -> None:
     assert (view.phase, view.text, view.finish) == ("stopped", "Half a ", "cancelled")
     assert wire.closed.is_set()
     run.stop()
-    assert workspace.keep(run).fragment.content == "Half a "
+    assert workspace.passages.keep(run).fragment.content == "Half a "
     (log,) = list_logs(workspace.story(STORY).content_root("main"))
     assert read_log(workspace.story(STORY).content_root("main"), log["id"])["stopped"] is True
 
@@ -146,7 +146,7 @@ def test_a_failure_keeps_the_text_on_screen_and_saves_nothing(
     view = run.view()
     assert (view.phase, view.text, view.failure) == ("failed", "Half", message)
     with pytest.raises(StonehandError, match=f"the generation failed, so nothing was saved: {message}"):
-        workspace.keep(run)
+        workspace.passages.keep(run)
     assert without_logs(tree(story)) == without_logs(before)  # what was sent is on record, and nothing else
 
 
@@ -155,7 +155,7 @@ def test_a_blank_text_is_not_saved(story: Path, workspace: Workspace, text: str)
     before = tree(story)
     run = finished(workspace, *([Text(text)] if text else []), Stop("end_turn"))
     with pytest.raises(StonehandError, match="has no text, so nothing was saved"):
-        workspace.keep(run)
+        workspace.passages.keep(run)
     assert without_logs(tree(story)) == without_logs(before)
 
 
@@ -165,7 +165,7 @@ def test_a_run_that_goes_on_is_not_saved(story: Path, workspace: Workspace) -> N
     future = workspace.generate(run)
     reached.wait(10)
     with pytest.raises(StonehandError, match="still running"):
-        workspace.keep(run)
+        workspace.passages.keep(run)
     run.stop()
     future.result(10)
 
@@ -189,7 +189,7 @@ def test_keeping_writes_fragment_section_and_log_as_the_reference_does(data: Pat
         Script(Start("m-1"), Thinking("wind"), Text("It came.\n"), Usage(9, 4), Stop("max_tokens")),
     )
     workspace.generate(run).result(10)
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     root = story / "branches/main"
     document = json.loads((root / "fragments" / f"{saved.fragment.id}.json").read_bytes())
     assert document["id"] == saved.fragment.id
@@ -234,7 +234,7 @@ def test_keeping_writes_fragment_section_and_log_as_the_reference_does(data: Pat
 
 def test_keeping_twice_saves_once(story: Path, workspace: Workspace) -> None:
     run = finished(workspace, Text("Once."), Stop("end_turn"))
-    kept = [workspace.start(lambda: workspace.keep(run)) for _ in range(4)]
+    kept = [workspace.start(lambda: workspace.passages.keep(run)) for _ in range(4)]
     assert len({job.result(10).fragment.id for job in kept}) == 1
     assert len(prose(story)) == 3
 
@@ -243,7 +243,7 @@ def test_what_the_writer_had_is_recorded_as_it_was_when_it_was_sent(story: Path,
     run = finished(workspace, Text("x"), Stop("end_turn"))
     late = fragment("ch-late01", "character", "added while it was written", sticky=True)
     (story / "branches/main/fragments/ch-late01.json").write_text(json.dumps(late), "utf-8")
-    assert "writerContextIds" not in workspace.keep(run).fragment.meta
+    assert "writerContextIds" not in workspace.passages.keep(run).fragment.meta
 
 
 def test_when_the_chain_cannot_be_written_nothing_is_left(
@@ -261,19 +261,19 @@ def test_when_the_chain_cannot_be_written_nothing_is_left(
     with monkeypatch.context() as patch:
         patch.setattr(story_saving, "write_atomic", no_chain)
         with pytest.raises(StonehandError, match="no space left"):
-            workspace.keep(run)
+            workspace.passages.keep(run)
     assert tree(story) == before
-    assert workspace.keep(run).fragment.content == "Lost?"
+    assert workspace.passages.keep(run).fragment.content == "Lost?"
 
 
 def test_when_the_log_cannot_be_written_the_passage_is_there_and_says_so(story: Path, workspace: Workspace) -> None:
     (story / "branches/main/generation-logs").write_text("in the way", "utf-8")
     run = finished(workspace, Text("Kept."), Stop("end_turn"))
-    saved: Saved = workspace.keep(run)
+    saved: Saved = workspace.passages.keep(run)
     assert saved.log_id == ""
     assert saved.problem is not None
     assert prose(story)[-1] == saved.fragment.id
-    assert workspace.keep(run) == saved
+    assert workspace.passages.keep(run) == saved
 
 
 def test_a_run_stays_on_the_branch_it_began_on(data: Path, opened: Open) -> None:
@@ -284,7 +284,7 @@ def test_a_run_stays_on_the_branch_it_began_on(data: Path, opened: Open) -> None
     (story / "branches.json").write_text(json.dumps({**index, "activeBranchId": "br-two"}), "utf-8")
     assert workspace.prompt(STORY).branch == "br-two"
     two = tree(story / "branches" / "br-two")
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert prose(story)[-1] == saved.fragment.id
     assert tree(story / "branches" / "br-two") == two
 
@@ -294,7 +294,7 @@ def test_keeping_in_an_old_story_gives_it_branches(data: Path, opened: Open) -> 
     workspace = opened()
     run = finished(workspace, Text("New."), Stop("end_turn"))
     assert not (story / "branches").exists()
-    saved = workspace.keep(run)
+    saved = workspace.passages.keep(run)
     assert prose(story) == ["pr-aaaa00", "pr-aaaa01", saved.fragment.id]
     assert (story / "branches/main/generation-logs" / f"{saved.log_id}.json").exists()
     assert not (story / "fragments").exists()
@@ -304,7 +304,7 @@ def test_keeping_in_an_old_story_gives_it_branches(data: Path, opened: Open) -> 
 def test_two_programs_that_keep_at_once_both_do(story: Path, opened: Open) -> None:
     workspaces = [opened() for _ in range(3)]
     runs = [finished(workspace, Text(f"P{n}"), Stop("end_turn")) for n, workspace in enumerate(workspaces)]
-    jobs = [w.start(lambda w=w, run=run: w.keep(run)) for w, run in zip(workspaces, runs, strict=True)]  # type: ignore[misc]
+    jobs = [w.start(lambda w=w, run=run: w.passages.keep(run)) for w, run in zip(workspaces, runs, strict=True)]  # type: ignore[misc]
     saved = [job.result(20) for job in jobs]
     assert set(prose(story)[2:]) == {item.fragment.id for item in saved}
     assert len({item.log_id for item in saved}) == 3
@@ -315,11 +315,11 @@ def test_two_programs_that_keep_at_once_both_do(story: Path, opened: Open) -> No
 
 def test_a_rehearsal_replayed_gives_the_same_text(workspace: Workspace) -> None:
     prompt = prompt_of(workspace)
-    run = Run(prompt, workspace.wire(prompt, words_per_second=0))
+    run = Run(prompt, workspace.wires.of(prompt, words_per_second=0))
     first: RunView = workspace.generate(run).result(20)
-    saved = workspace.keep(run)
-    assert workspace.providers(STORY) == ("rehearsal", f"replay:{saved.log_id}")
-    again = Run(prompt, workspace.wire(prompt, f"replay:{saved.log_id}", words_per_second=0))
+    saved = workspace.passages.keep(run)
+    assert workspace.wires.names(STORY) == ("rehearsal", f"replay:{saved.log_id}")
+    again = Run(prompt, workspace.wires.of(prompt, f"replay:{saved.log_id}", words_per_second=0))
     second: RunView = workspace.generate(again).result(20)
     assert second.text == first.text
     assert second.model == "rehearsal"

@@ -72,7 +72,7 @@ def test_what_is_previewed_is_what_is_received(
     session = workspace.session(STORY, definition.name)
     session.author_input = rng.choice(("Go on.", "", "Ünïcode 字 \U0001f600"))
     session.install(session.load())
-    shown = workspace.request_body(session.prompt())
+    shown = workspace.wires.request_body(session.prompt())
     assert shown is not None
     view = workspace.generation.start(workspace.generation.prepare(session)).result(20)
     assert view.phase == "done", view.failure

@@ -85,10 +85,10 @@ def test_it_is_on_disk_while_it_arrives_and_after(
 def test_kept_and_discarded_ones_leave_nothing(begun: Callable[..., tuple[Workspace, Run, Wire]], state: Path) -> None:
     workspace, run, _ = begun("One.")
     until(lambda: run.view().finished)
-    workspace.keep(run)
+    workspace.passages.keep(run)
     assert list((state / "passages").iterdir()) == []
     workspace, run, wire = begun("Two.", "Three.")
-    workspace.discard(run)
+    workspace.passages.discard(run)
     wire.go_on.set()
     until(lambda: run.view().finished)
     assert run.view().phase == "stopped"
@@ -103,20 +103,20 @@ def test_closing_writes_what_has_arrived_and_the_next_start_is_told_once(
     workspace, _, _ = begun(TEXT, "never")
     (part,) = parts(state)
     other = opened()
-    assert other.left_passages() == [], "it is another running program's"
+    assert other.passages.left() == [], "it is another running program's"
     workspace.close()
-    (left,) = other.left_passages()
+    (left,) = other.passages.left()
     assert text_of(left) == TEXT and left == part.with_suffix(".txt")
-    assert other.left_passages() == []
+    assert other.passages.left() == []
     assert list((state / "passages").iterdir()) == [left]
 
 
 def test_flush_writes_at_once(
     begun: Callable[..., tuple[Workspace, Run, Wire]], state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.workspace.RECORDED_EVERY", 60.0)
+    monkeypatch.setattr("engine.workspace.passages.RECORDED_EVERY", 60.0)
     workspace, run, wire = begun("One. ", "Two. ", recorded=False)
-    workspace._unkept.write(run)
+    workspace.passages._unkept.write(run)
     wire.go_on.set()
     until(lambda: "Two" in run.view().text)
     workspace.flush()
@@ -129,7 +129,7 @@ def test_a_command_records_nothing(begun: Callable[..., tuple[Workspace, Run, Wi
     until(lambda: run.view().finished)
     workspace.close()
     assert not (state / "passages").exists()
-    assert workspace.left_passages() == []
+    assert workspace.passages.left() == []
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(
@@ -140,8 +140,8 @@ def test_a_folder_that_cannot_be_written_stops_nothing(
     workspace, run, _ = begun("One.", recorded=False)
     until(lambda: run.view().finished)
     workspace.flush()
-    assert workspace.left_passages() == []
-    assert workspace.keep(run).fragment.content == "One."
+    assert workspace.passages.left() == []
+    assert workspace.passages.keep(run).fragment.content == "One."
 
 
 def test_blank_text_is_no_passage(tmp_path: Path, begun: Callable[..., tuple[Workspace, Run, Wire]]) -> None:

@@ -244,4 +244,4 @@ async def test_unsaved_edits_of_a_branch_deleted_meanwhile_are_offered_at_start(
             await ed.until(lambda: any("can be imported" in toast for toast in ed.toasts))
             (file,) = (ed.workspace.state / "rescued").iterdir()
             assert json.loads(file.read_bytes())["config"]["overrides"]["story-info"] == {"enabled": False}
-        await ed.until(lambda: len(ed.workspace.left_edits()) == (1 if key == "escape" else 0))
+        await ed.until(lambda: len(ed.workspace.rescue.left()) == (1 if key == "escape" else 0))

@@ -10,7 +10,7 @@ import pytest
 
 from engine.chat import Conversation
 from engine.models.wire.base import Failure
-from engine.workspace import Workspace
+from engine.workspace.wires import Wires
 from tests.chatting import RENAMING, Scripted
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor, control_characters
@@ -30,7 +30,7 @@ CHARACTER = "character-chat.chat"
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def use(*scripts: list[Any]) -> None:
         wire = Scripted(*scripts)
-        monkeypatch.setattr(Workspace, "wire", lambda *_, **__: wire)
+        monkeypatch.setattr(Wires, "of", lambda *_, **__: wire)
 
     return use
 

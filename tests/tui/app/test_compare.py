@@ -132,9 +132,9 @@ async def test_every_reference_by_key_and_mouse(editor: Open, data: Path) -> Non
 async def test_against_what_was_sent(editor: Open) -> None:
     async with editor() as ed:
         prompt = ed.workspace.prompt("the-quay")
-        run = Run(prompt, ed.workspace.wire(prompt, words_per_second=0))
+        run = Run(prompt, ed.workspace.wires.of(prompt, words_per_second=0))
         ed.workspace.generate(run).result(10)
-        ed.workspace.keep(run)
+        ed.workspace.passages.keep(run)
         await ed.goto("tools")
         await ed.press("space")
         await comparing(ed)

@@ -170,7 +170,7 @@ async def test_another_programs_order_is_told_and_kept(editor: Open, pinned: Pat
 
 async def test_what_each_fragment_costs_is_shown(editor: Open, pinned: Path) -> None:
     async with editor(folder=pinned) as ed:
-        order = ed.workspace.fragment_order(ed.session.story)
+        order = ed.workspace.order.pinned(ed.session.story)
         costs = dict(zip([item.id for item in order.fragments], order.tokens, strict=True))
         assert all(costs.values()) and costs["kn-berths"] != costs["gl-tonare"]
         await opened(ed)

@@ -13,7 +13,8 @@ import pytest
 from engine.errors import StonehandError
 from engine.hooks import Hooks
 from engine.models.wire.base import Failure
-from engine.workspace import Workspace
+from engine.workspace.passages import Passages
+from engine.workspace.wires import Wires
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
@@ -84,7 +85,7 @@ async def test_keep(editor: Open) -> None:
 
 async def test_stop_and_again(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     async with editor() as ed:
-        monkeypatch.setattr("engine.workspace.WORDS_PER_SECOND", 40.0)
+        monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 40.0)
         view = await generating(ed)
         await begun(ed, "f5")
         await ed.until(lambda: view.text.strip())
@@ -171,7 +172,7 @@ async def test_leaving_with_a_passage_asks(editor: Open, leave: str) -> None:
 
 async def test_escape_while_writing_stops_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     async with editor() as ed:
-        monkeypatch.setattr("engine.workspace.WORDS_PER_SECOND", 30.0)
+        monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 30.0)
         view = await generating(ed)
         await begun(ed)
         await ed.until(lambda: view.text.strip())
@@ -233,7 +234,7 @@ async def test_an_empty_passage_is_not_kept(editor: Open, monkeypatch: pytest.Mo
             return
             yield
 
-    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: SilentWire())
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: SilentWire())
     async with editor() as ed:
         before = files(ed)
         await generating(ed)
@@ -253,7 +254,7 @@ async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: py
         async def stream(self, request: object):  # type: ignore[no-untyped-def]
             yield Failure("network", "the line is [/] dead \x1b[31m")
 
-    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: FailingWire())
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: FailingWire())
     async with editor() as ed:
         before = files(ed)
         await generating(ed)
@@ -275,7 +276,7 @@ async def test_a_passage_that_can_not_be_written(editor: Open, monkeypatch: pyte
         await begun(ed)
         await finished(ed)
         with monkeypatch.context() as patch:
-            patch.setattr(Workspace, "keep", refuse)
+            patch.setattr(Passages, "keep", refuse)
             await ed.press("ctrl+s")
             await ed.until(lambda: any("the disk is full" in toast for toast in ed.toasts))
         assert view.text.strip()
@@ -287,7 +288,8 @@ async def test_a_direction_that_was_being_written_comes_back_in_another_session(
     async with editor() as ed:
         await generating(ed)
         await ed.type("Let the storm")
-        await ed.until(lambda: ed.workspace.direction("the-quay", "main") == "Let the storm", "the direction on disk")
+        kept = ed.workspace.passages
+        await ed.until(lambda: kept.direction("the-quay", "main") == "Let the storm", "the direction on disk")
         folder = ed.workspace.data
     async with editor(folder=folder) as ed:
         await generating(ed)

@@ -155,7 +155,7 @@ async def test_a_story_that_is_renamed_under_the_editor_and_put_back(
     editor: Open, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.saver.RETRY_PAUSE", 0.1)
-    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.1)
+    monkeypatch.setattr("engine.workspace.watching.LOOKED_EVERY", 0.1)
     story, away = data / "stories/the-quay", data / "elsewhere"
     async with editor(watch=True) as ed:
         await ed.until(lambda: ed.workspace.story("the-quay")._watched, "the watch")
@@ -227,7 +227,7 @@ async def test_that_changes_are_no_longer_told_of_is_said_and_they_are_seen_all_
             raise OSError(24, "Too many open files")
         return real(*folders, **how)
 
-    monkeypatch.setattr("engine.workspace.LOOKED_EVERY", 0.2)
+    monkeypatch.setattr("engine.workspace.watching.LOOKED_EVERY", 0.2)
     monkeypatch.setattr(watchfiles, "awatch", refused)
     async with editor(watch=True) as ed:
         await ed.until(lambda: any("no longer told of (Too many open files)" in toast for toast in ed.toasts))
@@ -243,7 +243,7 @@ async def test_a_direction_survives_a_crash(editor: Open) -> None:
         await ed.press("g")
         await ed.until(lambda: ed.app.screen is not ed.desk)
         await ed.type("She opens the door.")
-        await ed.until(lambda: ed.workspace.direction("the-quay", "main") == "She opens the door.")
+        await ed.until(lambda: ed.workspace.passages.direction("the-quay", "main") == "She opens the door.")
     async with editor() as ed:
         await ed.press("g")
         await ed.until(lambda: ed.shows("She opens the door."), "what was typed")

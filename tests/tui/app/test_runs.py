@@ -236,7 +236,7 @@ async def test_a_run_is_made_again_with_another_model(editor: Open, logs: Path, 
         await runs_of(ed)
         await ed.press("g")
         await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the choice")
-        providers = [provider for provider in ed.workspace.model_providers().all if provider.enabled and provider.file]
+        providers = [provider for provider in ed.workspace.models.providers().all if provider.enabled and provider.file]
         other = providers[-1]
         await ed.press(*["down"] * len(providers), "enter")
         await ed.until(lambda: isinstance(ed.app.screen, NameDialog), "the models")

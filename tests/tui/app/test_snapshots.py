@@ -15,7 +15,7 @@ from engine.blocks.apply import ScriptResult
 from engine.document import SaveState
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
-from engine.workspace import Workspace
+from engine.workspace.wires import Wires
 from tests.engine.runs.test_history import write_log
 from tests.tui.app.providers import TEXT as PROVIDERS
 from tests.tui.app.providers import write_providers
@@ -240,9 +240,7 @@ async def test_compiled_prompt(editor: Open, snapshots: Snapshots) -> None:
 
 async def test_generating(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Rain came in off the bar before noon.\n\nInes counted the boats again, and there were nine."
-    monkeypatch.setattr(
-        Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0)
-    )
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0))
     async with editor() as ed:
         await ed.press("g")
         await on(ed, PassageScreen)
@@ -263,7 +261,7 @@ async def test_generating(editor: Open, snapshots: Snapshots, monkeypatch: pytes
 
 async def test_chatting(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Nine, and there should have been ten.\n\nInes counted them twice."
-    monkeypatch.setattr(Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=0))
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=0))
     async with editor() as ed:
         await ed.desk.open_story("the-quay", None, "librarian.chat")
         await ed.until(lambda: ed.desk.session is not None and ed.session.agent == "librarian.chat" and ed.session.rows)
