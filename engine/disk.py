@@ -399,7 +399,7 @@ def lock(path: Path, within: Path | None = None) -> Iterator[None]:
 def _lock_of_state(path: Path) -> Iterator[None]:
     import filelock
 
-    from engine.library import state_folder
+    from engine.folders import state_folder
 
     name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
     folder = state_folder() / "locks"

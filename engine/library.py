@@ -11,11 +11,9 @@ from pathlib import Path
 import platformdirs
 
 from engine.errors import NotFound, StonehandError
+from engine.folders import APP
 
-APP = "stonehand"
 DATA_VARIABLE = "STONEHAND_DATA"
-STATE_VARIABLE = "STONEHAND_STATE"
-CONFIG_VARIABLE = "STONEHAND_CONFIG"
 _STORY_PARTS = ("meta.json", "branches", "branches.json", "fragments")
 """What a story's folder holds, one of which tells it from any other (spec, section 1.4)."""
 
@@ -25,18 +23,6 @@ def sample_library() -> Path:
     package = Path(__file__).resolve().parent
     inside = package / "sample" / "stories"
     return inside if inside.is_dir() else package.parent / "stories"
-
-
-def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where unsaved edits and logs of the program itself are kept."""
-    given = environ.get(STATE_VARIABLE)
-    return Path(given) if given else Path(platformdirs.user_state_dir(APP, appauthor=False))
-
-
-def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's own settings are: providers and keys of the keyboard."""
-    given = environ.get(CONFIG_VARIABLE)
-    return Path(given) if given else Path(platformdirs.user_config_dir(APP, appauthor=False))
 
 
 def write_config(file: Path, data: bytes, *, expected: bytes | None) -> None:

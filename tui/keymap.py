@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from engine.library import config_folder
+from engine.folders import config_folder
 from tui.actions import ACTIONS, CHARACTERS, Action, Place, key_name
 from tui.language import LazyText, t
 from tui.settings import place_in, read_toml

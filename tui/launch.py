@@ -81,7 +81,7 @@ def _crashed(error: Exception) -> str:
     """Write down where the program failed; returns what to tell the person."""
     import traceback
 
-    from engine.library import state_folder
+    from engine.folders import state_folder
 
     log = state_folder() / "crash.log"
     details = f"details in {log}"

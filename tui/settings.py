@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from engine.library import config_folder
+from engine.folders import config_folder
 from tui.language import LANGUAGES, LazyText
 
 FILE = "settings.toml"

@@ -21,8 +21,8 @@ from engine.blocks.bundles import is_customised
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.document import Document, Journal, Pending, SaveState, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError, WrongInput
+from engine.folders import state_folder
 from engine.hooks import HookRegistry
-from engine.library import state_folder
 from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
 from engine.runs import last_log
 from engine.runtime import Runtime

@@ -12,7 +12,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from engine.agents import checked_role
-from engine.library import config_folder
+from engine.folders import config_folder
 from engine.models import REHEARSAL
 from engine.runtime import Runtime
 from engine.story import StoryFolder

@@ -12,7 +12,8 @@ import pytest
 
 import engine.library
 from engine.errors import NotFound, StonehandError
-from engine.library import find_data, install_sample, sample_library, state_folder
+from engine.folders import state_folder
+from engine.library import find_data, install_sample, sample_library
 from tests.engine.story_builder import tree
 from tests.stories import make_story
 

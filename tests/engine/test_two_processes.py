@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.library import STATE_VARIABLE
+from engine.folders import STATE_VARIABLE
 from tests.engine.conftest import STORY
 from tests.stories import config_file
 from tests.thorough import times
