@@ -24,6 +24,7 @@ from collections import Counter
 from functools import lru_cache
 
 from engine.models.letters import ACCENTS, ENDINGS, LETTERS, PAIRS, decode
+from engine.text import common_prefix
 
 TOTAL_MARGIN = 0.15
 TEXT_MARGIN = 0.30
@@ -37,6 +38,12 @@ _SHORT_TEXTS = 8192
 _LONG_TEXTS = 64
 _PIECES = 65_536
 
+# A long text that is being typed differs a little from one estimated just before: then only what is around the change
+# is cut and costed, up to a place beside it, within reach, where every text is cut.
+_EDITED = 16_384
+_EDITED_TEXTS = 4
+_REACH = 4096
+
 
 def estimate_tokens(text: str) -> int:
     """The estimated number of tokens of `text`: 0 for the empty text, else at least 1.
@@ -46,15 +53,55 @@ def estimate_tokens(text: str) -> int:
     return _estimate_short(text) if len(text) <= _SHORT else _estimate_long(text)
 
 
-def _estimate(text: str) -> int:
-    if not text:
-        return 0
+@lru_cache(_SHORT_TEXTS)
+def _estimate_short(text: str) -> int:
+    return max(1, round(_cost(text))) if text else 0
+
+
+@lru_cache(_LONG_TEXTS)
+def _estimate_long(text: str) -> int:
+    global _edited
+    if len(text) < _EDITED:
+        return max(1, round(_cost(text)))
+    # Other threads estimate too: what they put in meanwhile may be lost, and is costed again when it is needed.
+    known = _edited
+    cost = next((cost for before in known if (cost := _cost_of_edited(text, *before)) is not None), None)
+    if cost is None:
+        cost = _cost(text)
+    _edited = ((text, cost), *known[: _EDITED_TEXTS - 1])
+    return max(1, round(cost))
+
+
+_edited: tuple[tuple[str, float], ...] = ()
+
+
+def _cost(text: str) -> float:
     pieces = Counter(_PIECE.findall(text))
-    return max(1, round(sum(_piece_cost(piece) * times for piece, times in pieces.items())))
+    return sum(_piece_cost(piece) * times for piece, times in pieces.items())
 
 
-_estimate_short = lru_cache(_SHORT_TEXTS)(_estimate)
-_estimate_long = lru_cache(_LONG_TEXTS)(_estimate)
+def _cost_of_edited(text: str, before: str, cost: float) -> float | None:
+    """The cost of a text made from the one `before`, which costs `cost`; None when too much of it is another."""
+    head = common_prefix(text, before)
+    rest = min(len(text), len(before)) - head
+    if max(len(text), len(before)) - head - rest > _REACH:
+        return None
+    tail = common_prefix(text[len(text) - rest :][::-1], before[len(before) - rest :][::-1])
+    if max(len(text), len(before)) - head - tail > _REACH:
+        return None
+    start = 0
+    if head > _REACH:
+        cuts = [found.end() for found in _CUT.finditer(text, head - _REACH, head)]
+        if not cuts:
+            return None
+        start = cuts[-1]
+    behind = 0
+    if tail > _REACH:
+        found = _CUT.search(text, len(text) - tail, len(text) - tail + _REACH)
+        if found is None:
+            return None
+        behind = len(text) - found.end()
+    return cost - _cost(before[start : len(before) - behind]) + _cost(text[start : len(text) - behind])
 
 
 # --- cutting -------------------------------------------------------------------------------------------------------
@@ -94,12 +141,22 @@ _PIECE = re.compile(
     )
 )
 
+# Where any text is cut, whatever else is in it: each half is cut as it is in the whole. The characters on both sides
+# are matched, for they have to be the same in two texts that are compared. A line break that stands alone would be taken
+# together with a slash, or with more white space.
+_CUT = re.compile(rf"[A-Za-z](?= )|[^\s/]\n(?=[^\s/])|[。，；：？！](?=[{_HAN}])")
+
 
 # --- costing -------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(_PIECES)
 def _piece_cost(piece: str) -> float:
+    # In binary fractions, whose sums are exact: the same in whatever order they are added up.
+    return round(_raw_cost(piece) * 65_536) / 65_536
+
+
+def _raw_cost(piece: str) -> float:
     char = piece[0] if len(piece) == 1 or piece[0].isalnum() else piece[1]
     if char.isspace():
         return 1.0 if piece.isspace() else _punctuation_cost(piece)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine.models import tokens
 from engine.models.tokens import _PIECE, estimate_tokens
 
 ANY_TEXT = st.text()
@@ -79,3 +82,36 @@ def test_a_long_run_without_a_break_is_costed_in_proportion() -> None:
     for char in ("x", "X", "灯", "ж", "-", "7", " ", "\n", "🌊"):
         short, long = estimate_tokens(char * 1_000), estimate_tokens(char * 10_000)
         assert 8 * short <= long <= 12 * short
+
+
+@given(SENTENCES | ANY_TEXT, SENTENCES | ANY_TEXT, SENTENCES | ANY_TEXT, SENTENCES | ANY_TEXT)
+@example("lamp" + " " * 40 + "\n", "", "x", "dusk")
+@example("!!!\n", "", "//x", "dusk")
+@example("灯塔。", "", "灯", "的")
+def test_an_edited_text_costs_what_it_costs_alone(head: str, old: str, new: str, tail: str) -> None:
+    """Wherever the cut is made: it is looked for in the whole of what both texts begin and end with."""
+    before, text = head + old + tail, head + new + tail
+    for reach in (8, 64):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokens, "_REACH", reach)
+            cost = tokens._cost_of_edited(text, before, tokens._cost(before))
+        assert cost is None or cost == tokens._cost(text)
+
+
+@pytest.mark.parametrize("words", [" ".join(WORDS), "灯塔的灯，从黄昏亮到天明。", "lamp\n"])
+def test_typing_in_a_long_text_costs_only_what_is_around_the_cursor(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = words * (80_000 // len(words))
+    estimate_tokens(text)
+    whole, costed = tokens._cost, []
+    monkeypatch.setattr(tokens, "_cost", lambda part: costed.append(len(part)) or whole(part))
+    rng = random.Random(1)
+    for at in (0, 40_000, len(text)):
+        for letter in "ab c\n":
+            at = max(0, min(len(text), at + rng.randint(-1, 1)))
+            text = text[:at] + letter + text[at:]
+            costed.clear()
+            found = estimate_tokens(text)
+            assert sum(costed) < 20_000
+            assert found == max(1, round(whole(text)))
