@@ -49,7 +49,7 @@ def split_lines(text: str) -> tuple[list[str], list[str]]:
 def _joined(lines: Sequence[str], breaks: Sequence[str]) -> str:
     if not breaks:
         return lines[0]
-    if all(item == "\n" for item in breaks):
+    if breaks.count("\n") == len(breaks):
         return "\n".join(lines)
     parts: list[str] = []
     for index, (line, end) in enumerate(zip(lines, [*breaks, ""], strict=True)):

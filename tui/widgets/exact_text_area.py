@@ -59,7 +59,9 @@ class ExactTextArea(TextArea):
 
     def _take_document(self) -> None:
         """Show the document anew, from its start."""
-        self.wrapped_document = DrawnWrap(self.document, self.indent_width)
+        before: object = self.wrapped_document  # to begin with, Textual's
+        like = before if isinstance(before, DrawnWrap) else None
+        self.wrapped_document = DrawnWrap(self.document, self.indent_width, like)
         self.navigator = DocumentNavigator(self.wrapped_document)
         self.matches = ()
         self._build_highlight_map()
@@ -163,7 +165,7 @@ class ExactTextArea(TextArea):
         y += self.scroll_offset.y
         if y >= wrapped.height:
             return Strip.blank(self.size.width, base_style)
-        index, section = wrapped._offset_to_line_info[y]
+        index, section = wrapped.line_of_row(y)
         whole = wrapped.line(index)
         first, last = wrapped.section(index, section)
         at_end = last == len(whole)

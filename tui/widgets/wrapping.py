@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, pairwise
 
 from rich.cells import cell_len, get_character_cell_size
 from textual.document._document import Document, Location
@@ -117,32 +117,51 @@ def column_at(row: str, x: int, tab: int) -> int:
 class DrawnWrap(WrappedDocument):
     """The rows of a document, measured on what is drawn of it. Typing in a long line breaks only its next rows anew."""
 
-    def __init__(self, document: Document, tab_width: int) -> None:
+    def __init__(self, document: Document, tab_width: int, like: DrawnWrap | None = None) -> None:
+        """`like`: the rows of a text that is much the same, of which the breaks are taken over."""
         self._wrapped: list[str] = []
+        self._like = like if like is None or like._width else like._like
         super().__init__(DrawnDocument(document), tab_width=tab_width)  # type: ignore[arg-type]
 
     @property
     def height(self) -> int:
         """How many rows the text takes."""
-        return len(self._offset_to_line_info)
+        return self._more[-1] + len(self._wrapped)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Break all lines anew; a `width` of 0 breaks none."""
-        self._width = width
-        self._tab_width = tab_width or self._tab_width
-        self._wrapped = list(self.document.lines)
-        self._wrap_offsets = [list(wrap(line, width, self._tab_width)) for line in self._wrapped]
+        """Break all lines anew, but for those that are known to break so; a `width` of 0 breaks none."""
+        layout = (width, tab_width or self._tab_width)
+        lines = list(self.document.lines)
+        known = next((it for it in (self, self._like) if it and (it._width, it._tab_width) == layout), None)
+        if width:
+            self._like = None
+        self._width, self._tab_width = layout
+        self._wrap_offsets = self._broken(lines) if known is None else known._broken_like(lines)
+        self._wrapped = lines
         self._number()
+
+    def _broken(self, lines: Iterable[str]) -> list[list[int]]:
+        return [list(wrap(line, self._width, self._tab_width)) for line in lines]
+
+    def _broken_like(self, lines: list[str]) -> list[list[int]]:
+        """As `_broken`, for lines that are those wrapped here but for a few."""
+        before, breaks = self._wrapped, self._wrap_offsets
+        head = common_prefix(before, lines)
+        rest = min(len(before), len(lines)) - head
+        tail = common_prefix(before[len(before) - rest :][::-1], lines[len(lines) - rest :][::-1])
+        new = lines[head : len(lines) - tail]
+        if len(new) == 1 and len(before) - head - tail == 1:
+            middle = [self._rewrapped(head, new[0])]
+        else:
+            middle = self._broken(new)
+        return [*breaks[:head], *middle, *breaks[len(before) - tail :]]
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Break the lines of an edit anew, from the line of `start` to that of `new_end`, where `old_end` was."""
         first = min(start[0], len(self._wrapped) - 1)
         last = min(max(first, old_end[0]), len(self._wrapped) - 1)
         new = self.document.lines[first : max(first, new_end[0]) + 1]
-        if len(new) == 1 and first == last:
-            offsets = [self._rewrapped(first, new[0])]
-        else:
-            offsets = [list(wrap(line, self._width, self._tab_width)) for line in new]
+        offsets = [self._rewrapped(first, new[0])] if len(new) == 1 and first == last else self._broken(new)
         same_rows = [*map(len, offsets)] == [*map(len, self._wrap_offsets[first : last + 1])]
         self._wrapped[first : last + 1] = new
         self._wrap_offsets[first : last + 1] = offsets
@@ -168,15 +187,16 @@ class DrawnWrap(WrappedDocument):
         return kept
 
     def _number(self) -> None:
-        """Count the rows through."""
-        self._offset_to_line_info = [
-            (line, section) for line, breaks in enumerate(self._wrap_offsets) for section in range(len(breaks) + 1)
-        ]
-        self._line_index_to_offsets = []
-        y = 0
-        for breaks in self._wrap_offsets:
-            self._line_index_to_offsets.append(list(range(y, y + len(breaks) + 1)))
-            y += len(breaks) + 1
+        """Count the rows through: `_more` are those in front of each line, besides the one that every line has."""
+        self._more = [*accumulate(map(len, self._wrap_offsets), initial=0)]
+
+    def _first_row(self, line_index: int) -> int:
+        return self._more[line_index] + line_index
+
+    def line_of_row(self, y: int) -> tuple[int, int]:
+        """The line that is drawn on a row of the text, and which of its rows it is."""
+        line = bisect_right(range(len(self._wrapped)), y, key=self._first_row) - 1
+        return line, y - self._first_row(line)
 
     def line(self, index: int) -> str:
         """A line as it is drawn, but for its tabs."""
@@ -202,12 +222,12 @@ class DrawnWrap(WrappedDocument):
         section = bisect_right(breaks, location[1])
         start = breaks[section - 1] if section else 0
         x = cells_of(self._wrapped[row][start : location[1]], self._tab_width)
-        return Offset(x, self._line_index_to_offsets[row][section])
+        return Offset(x, self._first_row(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
         """The place drawn at a column and row; beside or below the text, the nearest."""
         x, y = offset
-        row, section = self._offset_to_line_info[min(max(0, y), self.height - 1)]
+        row, section = self.line_of_row(min(max(0, y), self.height - 1))
         return row, self.get_target_document_column(row, max(0, x), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -66,6 +68,47 @@ def test_an_edit_is_broken_as_the_whole_would_be(line: str, new: str, width: int
         for index in range(document.line_count):
             assert wrapped.get_offsets(index) == fresh.get_offsets(index)
         assert wrapped.height == sum(len(wrapped.get_offsets(index)) + 1 for index in range(document.line_count))
+
+
+texts = st.lists(lines, min_size=1, max_size=6).map("\n".join)
+
+
+@given(texts, texts, st.integers(1, 12), st.integers(1, 12), st.lists(st.booleans(), min_size=2, max_size=2))
+def test_a_text_like_another_is_broken_as_by_itself(
+    one: str, other: str, width: int, width_after: int, narrowed: list[bool]
+) -> None:
+    before = DrawnWrap(ExactDocument(one), TAB)
+    before.wrap(width)
+    document = ExactDocument(one + other[len(other) // 2 :])
+    like, fresh = DrawnWrap(document, TAB, before), DrawnWrap(document, TAB)
+    for change in narrowed:
+        for wrapped in (like, fresh):
+            wrapped.wrap(width_after if change else width)
+        rows = [(index, part) for index in range(document.line_count) for part in range(len(like.get_sections(index)))]
+        assert [like.get_offsets(index) for index in range(document.line_count)] == [
+            fresh.get_offsets(index) for index in range(document.line_count)
+        ]
+        assert [like.line_of_row(y) for y in range(like.height)] == rows
+
+
+@pytest.mark.parametrize("letters", ["a bc d ", "狐狸跳过懒狗。"])
+def test_showing_an_edited_text_again_breaks_only_what_changed(letters: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = f"above\n{''.join(random.Random(1).choices(letters, k=30_000))}\nbelow"
+    before = DrawnWrap(ExactDocument(one), TAB)
+    before.wrap(40)
+    broken: list[int] = []
+
+    def counted(line: str, width: int, tab: int, start: int = 0) -> Iterator[int]:
+        for place in wrap(line, width, tab, start):
+            broken.append(place)
+            yield place
+
+    monkeypatch.setattr("tui.widgets.wrapping.wrap", counted)
+    for at in (6, len(one) // 2, len(one) - 7):
+        again = DrawnWrap(ExactDocument(f"{one[:at]}x{one[at:]}"), TAB, before)
+        again.wrap(40)
+        assert len(broken) < 100
+        broken.clear()
 
 
 @given(lines, st.integers(2, 20))
