@@ -142,8 +142,8 @@ _PIECE = re.compile(
 )
 
 # Where any text is cut, whatever else is in it: each half is cut as it is in the whole. The characters on both sides
-# are matched, for they have to be the same in two texts that are compared. A line break that stands alone would be taken
-# together with a slash, or with more white space.
+# are matched, for they have to be the same in two texts that are compared. Before a slash, or beside more white space,
+# a line break is no such place: they can be cut as one piece.
 _CUT = re.compile(rf"[A-Za-z](?= )|[^\s/]\n(?=[^\s/])|[。，；：？！](?=[{_HAN}])")
 
 
