@@ -158,6 +158,7 @@ class DeskScreen(
         if chosen is None:
             self._show_no_story(bool(stories))
         elif await self._open_agent(chosen.id, branch, agent):
+            collector.keep()
             self._story_name = chosen.name
             self.show_state()
             if branch is None:
