@@ -1,7 +1,7 @@
 """The garbage collector, so that it does not stop the editor.
 
-It is held while the editor starts: what is loaded then stays, and searching it takes time. A story stays as well once it
-is open; to search one of 10,000 fragments for garbage takes a tenth of a second and more.
+It is held while the editor starts: what is loaded then stays, and searching it takes time. A story stays as well once
+it is open; to search one of 10,000 fragments for garbage takes a tenth of a second and more.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class DrawnWrap(WrappedDocument):
     def __init__(self, document: Document, tab_width: int, like: DrawnWrap | None = None) -> None:
         """`like`: the rows of a text that is much the same, of which the breaks are taken over."""
         self._wrapped: list[str] = []
-        self._like = like if like is None or like._width else like._like
+        self._like: DrawnWrap | None = like if like is None or like._width else like._like
         super().__init__(DrawnDocument(document), tab_width=tab_width)  # type: ignore[arg-type]
 
     @property
