@@ -43,6 +43,7 @@ from engine.text import is_blank
 
 if TYPE_CHECKING:
     from engine.runs.events import RunEvent
+    from engine.runs.run import Edits
     from engine.runs.view import PlanView
     from engine.workspace import Workspace
 
@@ -230,6 +231,7 @@ class Conversations:
         model: str | None = None,
         words_per_second: float | None = None,
         over_budget: bool = False,
+        edits: Edits | None = None,
         on_event: Callable[[RunEvent], None] | None = None,
     ) -> Turn:
         """Say something in a conversation, in a new one with `partner` where there is none, and begin the answer.
@@ -237,7 +239,7 @@ class Conversations:
         Without a text, the last question is sent again, or an answer that broke off is gone on with. Nothing is written
         before it is known that the prompt can be built and the provider called; then the question is on disk before it
         is sent. Raises `WrongInput` while an answer is arriving and when there is nothing to say, `OverBudget` for what
-        can't fit unless `over_budget` says that it is to be sent all the same.
+        can't fit unless `over_budget` says that it is to be sent all the same. `edits` as for `Generation.prepare`.
         """
         if text is not None and is_blank(text):
             raise WrongInput("there is nothing to send", repair="write something")
@@ -278,6 +280,7 @@ class Conversations:
             model=model,
             sources=self._sources(story_id, store, partner),
             history=history(conversation.messages),
+            edits=edits,
             on_event=on_event,
             words_per_second=words_per_second,
         )

@@ -84,7 +84,8 @@ class Run:
 
     `on_text` is called with each piece of text, `on_event` with every event, both on the engine's thread; they must not
     block. `tools` work on `host`. `input` is the author's own words, where the prompt's are made of them; `mode` and
-    `replaced` say what the passage is to the story. `now` gives seconds since 1970.
+    `replaced` say what the passage is to the story. `clarify_round` counts the earlier rounds of questions of a run
+    that only plans. `now` gives seconds since 1970.
     """
 
     def __init__(
@@ -106,11 +107,13 @@ class Run:
         mode: Mode = "generate",
         replaced: Fragment | None = None,
         config_hash: str = "",
+        clarify_round: int = 0,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.mode, self.replaced, self.edits = mode, replaced, edits
         self.input = prompt.input if input is None else input
         self.prewriting = prewriting
+        self._round = prewriting.round if prewriting is not None else clarify_round
         self.log_id = ""
         """The id of its log, once that is written."""
         self.analysis_id = ""
@@ -303,6 +306,8 @@ class Run:
                 await self._turn.run()
                 if self._turn.failure is not None:
                     self._fail(self._turn.failure)
+                else:
+                    self._asks(self._turn)
         except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
@@ -323,11 +328,7 @@ class Run:
         if planner.failure is not None:
             self._fail(planner.failure)
             return False
-        collected = planner.collected
-        if collected is not None and collected.questions:
-            with self._lock:
-                self._finish = "clarify"
-            self._told(ClarifyEvent(collected.questions, prewriting.round + 1))
+        if self._asks(planner):
             return False
         brief = _unlabelled(planner.text)
         if prewriting.review:
@@ -335,6 +336,15 @@ class Run:
         with self._lock:
             self._brief = brief
         await self._brief_written(prewriting, planner, brief)
+        return True
+
+    def _asks(self, turn: Turn) -> bool:
+        """Whether a turn ended with questions to the author, which ends the run."""
+        if turn.collected is None or not turn.collected.questions:
+            return False
+        with self._lock:
+            self._finish = "clarify"
+        self._told(ClarifyEvent(turn.collected.questions, self._round + 1))
         return True
 
     async def _reviewed(self, brief: str) -> str:

@@ -185,7 +185,9 @@ class Turn:
             if ended or not goes_on:
                 return True
             self.exceeded = self.step >= self.setup.max_steps
-            return self.exceeded
+        if self.exceeded:
+            self._warn(f"it was not done when its {_steps(self.setup.max_steps)} used up")
+        return self.exceeded
 
     async def _call(self, tools: tuple[Tool[Any], ...]) -> Answer:
         """One request and its answer, put together; a fault of the wire is a failure of the call."""
@@ -360,6 +362,10 @@ def added_usage(one: Usage, two: Usage) -> Usage:
         both(one.reasoning_tokens, two.reasoning_tokens),
         both(one.cost, two.cost),
     )
+
+
+def _steps(count: int) -> str:
+    return "one step was" if count == 1 else f"{count} steps were"
 
 
 def _no_tools(call: ToolCall) -> ToolResult:

@@ -13,6 +13,7 @@ from tests.cli.conftest import Run
 from tests.mock_provider.scripts import plain
 from tests.mock_provider.server import Reply
 from tests.mock_provider.serving import Serve
+from tests.stories import make_story
 
 LIBRARIAN = ("chat", "the-quay", "librarian.chat")
 
@@ -26,7 +27,7 @@ def test_a_conversation_over_a_provider(run: Run, story: Path, serve: Serve) -> 
     add(run, mock.base_url)
     done = run(*LIBRARIAN, "How many?", "--provider", "mine")
     assert (done.code, done.text) == (0, "Nine boats.\x1b[2J\n")
-    done = run(*LIBRARIAN, "-", "--provider", "mine", "--ndjson", stdin=b"Sure?\n")
+    done = run(*LIBRARIAN, "-", "--provider", "mine", "--events", stdin=b"Sure?\n")
     events = [json.loads(line) for line in done.text.splitlines()]
     assert [event["text"] for event in events if event["type"] == "text"] == ["Ten."]
     assert [event["type"] for event in events if event["type"] != "progress"] == ["text", "finish", "saved"]
@@ -46,15 +47,22 @@ def test_a_conversation_over_a_provider(run: Run, story: Path, serve: Serve) -> 
     assert "\x1b" not in run(*LIBRARIAN, "--show").text
 
 
-def test_changes_are_declined_where_nobody_can_be_asked(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_declined_where_nobody_can_be_asked(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = make_story(data, settings={"autoApplyLibrarianSuggestions": True})
     file = story / "branches" / "main" / "fragments" / "ch-bafego.json"
     before = file.read_bytes()
-    for edits, changed in (("ask", False), ("decline", False), ("accept", True)):
+    for edits in (("--edits", "ask"), ("--edits", "decline"), (), ("--accept-edits", "--json")):
         wire = Scripted(RENAMING, ["Well."])
         monkeypatch.setattr(Wires, "of", lambda *_, wire=wire, **__: wire)
-        done = run(*LIBRARIAN, "She counts once.", "--new", "--edits", edits)
-        assert done.code == 0 and done.text == "Well.\n" and "change character ch-bafego (Ines)" in done.err
-        assert (file.read_bytes() != before) == changed
+        done = run(*LIBRARIAN, "She counts once.", "--new", *edits)
+        assert done.code == 0 and "change character ch-bafego (Ines)" in done.err
+        accepted = "--accept-edits" in edits
+        assert (file.read_bytes() != before) == accepted, "whatever the story's setting"
+        if accepted:
+            assert [change["decision"] for change in done.document["changes"]] == ["applied"]
+        else:
+            assert done.text == "Well.\n" and "  - Harbour clerk. Counts everything twice." in done.err
+    assert run(*LIBRARIAN, "Hi", "--accept-edits", "--edits", "decline").code == 2
 
 
 def test_a_character_and_its_persona(run: Run, story: Path) -> None:

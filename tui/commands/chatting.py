@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.differences import compare_lines
 from engine.errors import StonehandError, WrongInput
+from tui.commands.changes import changes_document, named, tell_changes
 from tui.commands.frame import (
     POLL,
     Command,
@@ -57,8 +57,11 @@ PERSONAS = "stranger, the id of a character, or who it is in your words"
     default="ask",
     help="What becomes of changes to the story; where nobody can be asked they are declined.",
 )
+@click.option("--accept-edits", is_flag=True, help="The same as --edits accept.")
 @click.option("--retry", is_flag=True, help="Send the last question again, or go on with an answer that broke off.")
-@click.option("--ndjson", is_flag=True, help="Print each event as it comes, a JSON object a line.")
+@click.option(
+    "--events", "--ndjson", "events", is_flag=True, help="Print each event as it comes, a JSON object a line."
+)
 @click.option("--list", "listed", is_flag=True, help="List the conversations.")
 @click.option("--show", is_flag=True, help="Print a conversation.")
 @click.option("--rename", metavar="TITLE", help="Give the conversation another title.")
@@ -79,8 +82,9 @@ def chat(
     pace: float | None,
     over_budget: bool,
     edits: str,
+    accept_edits: bool,
     retry: bool,
-    ndjson: bool,
+    events: bool,
     listed: bool,
     show: bool,
     rename: str | None,
@@ -103,6 +107,10 @@ def chat(
     """
     if sum((listed, show, rename is not None, delete, text is not None or retry)) > 1:
         raise WrongInput("one thing at a time: a message, --list, --show, --rename, --delete or --retry")
+    if accept_edits:
+        if edits == "decline":
+            raise WrongInput("changes are to be accepted and declined", repair="leave out --edits or --accept-edits")
+        edits = "accept"
     if new and conversation is not None:
         raise WrongInput("--new begins another conversation", repair="leave out --new or --conversation")
     reads = listed or show
@@ -126,9 +134,9 @@ def chat(
     if known is not None and persona is not None:
         known = store.set_persona(known.id, _persona(talk, story, branch, persona))
     partner = _partner(talk, story, branch, character, persona)
-    talking = _Talking(workspace, story, store, partner, provider, model, pace, over_budget, edits, as_json, ndjson)
+    talking = _Talking(workspace, story, store, partner, provider, model, pace, over_budget, edits, as_json, events)
     if text is None and not retry:
-        if as_json or ndjson or sys.stdin is None or not sys.stdin.isatty():
+        if as_json or events or sys.stdin is None or not sys.stdin.isatty():
             raise WrongInput("there is no message", repair="give one, or - for standard input")
         return talking.by_line(known)
     return talking.once(known, None if retry else read_text(text or ""))[1]
@@ -149,12 +157,12 @@ class _Talking:
         over_budget: bool,
         edits: str,
         as_json: bool,
-        ndjson: bool,
+        events: bool,
     ) -> None:
         self._workspace, self._story, self._store, self._partner = workspace, story, store, partner
         self._provider, self._model, self._pace, self._over = provider, model, pace, over_budget
         self._decided: set[str] = set()
-        self._edits, self._as_json, self._ndjson = edits, as_json, ndjson
+        self._edits, self._as_json, self._events = edits, as_json, events
 
     def once(self, known: Conversation | None, text: str | None) -> tuple[Conversation, int]:
         """One question and its answer; returns the conversation and the exit code. Raises what went wrong."""
@@ -170,6 +178,7 @@ class _Talking:
             model=self._model,
             words_per_second=self._pace,
             over_budget=self._over,
+            edits="ask",
             on_event=events.put,
         )
         for warning in turn.warnings:
@@ -181,7 +190,7 @@ class _Talking:
             warn(problem)
         if self._as_json:
             write_json(_answer_document(saved, turn))
-        elif self._ndjson:
+        elif self._events:
             self._event({"type": "saved", "conversation": saved.id, "title": saved.title})
         if view.failure:
             raise StonehandError(f"the answer failed: {view.failure}", repair="--retry sends the question again")
@@ -222,7 +231,7 @@ class _Talking:
             if event is None or self._as_json:
                 return
             told = event.as_json()
-            if self._ndjson:
+            if self._events:
                 self._event(told)
             elif told["type"] == "text" and told["text"]:
                 write(told["text"])
@@ -260,19 +269,17 @@ class _Talking:
             return
         self._decided.add(waiting.id)
         accept = self._edits == "accept"
-        asks = sys.stdin is not None and sys.stdin.isatty() and not (self._as_json or self._ndjson)
-        message(f"changes to the story: {len(waiting.plan.changes)}")
-        for change in waiting.plan.changes:
-            message(f"  {change.kind} {change.type} {change.fragment_id} ({(change.before or change.after).name})")
+        asks = sys.stdin is not None and sys.stdin.isatty() and not (self._as_json or self._events)
         if self._edits == "ask" and asks:
-            for change in waiting.plan.changes:
-                before = "" if change.before is None else change.before.content
-                for line in compare_lines(before, change.after.content):
-                    if line.sign != " ":
-                        message(f"  {line.sign} {line.text}")
+            tell_changes(waiting.plan)
             accept = click.confirm("Accept them?", default=False, err=True)
-        elif self._edits == "ask":
-            message("declined, for nobody can be asked; --edits accept accepts them")
+        elif accept:
+            for change in waiting.plan.changes:
+                message(f"accepted: {named(change)}")
+        else:
+            tell_changes(waiting.plan)
+        if self._edits == "ask" and not asks:
+            message("declined, for nobody can be asked; --accept-edits accepts them")
         turn.decide(waiting.id, accept)
 
 
@@ -368,6 +375,7 @@ def _delete(store: ConversationStore, conversation: str) -> int:
 
 def _answer_document(saved: Conversation, turn: Turn) -> dict[str, Any]:
     view = turn.view()
+    changes = [changes_document(plan.plan, plan.decision) for plan in view.plans]
     return {
         "conversation": saved.id,
         "title": saved.title,
@@ -378,4 +386,5 @@ def _answer_document(saved: Conversation, turn: Turn) -> dict[str, Any]:
         "inputTokens": view.input_tokens,
         "outputTokens": view.output_tokens,
         "seconds": round(view.seconds, 3),
+        **({"changes": changes} if changes else {}),
     }
