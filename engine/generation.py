@@ -9,7 +9,7 @@ import asyncio
 import concurrent.futures
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,6 @@ from engine.models.tokens import estimate_tokens
 from engine.models.wire.base import ChatMessage, Wire
 from engine.prompt import Prompt, assemble
 from engine.runs.events import RunEvent
-from engine.runs.log import list_logs, read_log
 from engine.runs.progress import declared_text
 from engine.runs.run import Edits, Mode, Prewriting, Run
 from engine.runs.save import record
@@ -48,8 +47,8 @@ from engine.tools.proposals import accept_proposal, plan_proposal, proposals_of
 from engine.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from engine.history import RunHistory
+    from engine.runs.records import RunRecord
     from engine.session import Session
     from engine.workspace import Workspace
 
@@ -95,14 +94,14 @@ class Proposed:
 class Logs:
     """The logs of a branch, as the tools read them."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, runs: RunHistory, story: str, branch: str) -> None:
+        self._runs, self._story, self._branch = runs, story, branch
 
-    def list(self) -> Sequence[dict[str, Any]]:
-        return list_logs(self._root)
+    def list(self) -> Sequence[RunRecord]:
+        return self._runs.all(self._story, self._branch).runs
 
-    def read(self, log_id: str) -> Any:
-        return read_log(self._root, log_id)
+    def read(self, log_id: str) -> Mapping[str, Any]:
+        return self._runs.log(self._story, self._branch, log_id)
 
 
 class Generation:
@@ -198,7 +197,11 @@ class Generation:
                 session, config, author_input, sources, planning, provider, model, steps, review_brief
             )
         host = Host(
-            folder, session.branch, definition.name, passage=passage, logs=Logs(folder.content_root(session.branch))
+            folder,
+            session.branch,
+            definition.name,
+            passage=passage,
+            logs=Logs(workspace.runs, session.story, session.branch),
         )
         run = Run(
             prompt,
@@ -344,7 +347,7 @@ class Generation:
             wire,
             max_output_tokens=None if _calls_out(wire) else settings.max_output_tokens,
             tools=self._tools(prompt, settings, clarify_round=planning.round, directions=PREWRITER_DIRECTIONS),
-            host=Host(folder, session.branch, PREWRITER, logs=Logs(folder.content_root(session.branch))),
+            host=Host(folder, session.branch, PREWRITER, logs=Logs(workspace.runs, session.story, session.branch)),
             max_steps=planning_steps(steps, settings.prewriter_reasoning),
             config_hash=_hash(document.config),
         )

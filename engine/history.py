@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.agents import agents
 from engine.comparison import Comparison, Sent, SentBlock, compare
 from engine.document import Document
-from engine.errors import InvalidFile, StonehandError
+from engine.errors import InvalidFile, NotFound, StonehandError
 from engine.models.tokens import estimate_tokens
 from engine.runs.details import RunDetail
 from engine.runs.filtering import RunFilter
@@ -71,8 +73,22 @@ class RunHistory:
 
     def detail(self, story: str, branch: str | None, run_id: str) -> RunDetail:
         """A run, whole. Raises `NotFound` and `InvalidFile`."""
-        log = self._of(story, branch).read(run_id)
+        log = self.log(story, branch, run_id)
         return RunDetail(record_of(run_id, log), log)
+
+    def log(self, story: str, branch: str | None, run_id: str) -> Mapping[str, Any]:
+        """The log of a run as it is on disk. Raises `NotFound` and `InvalidFile`."""
+        return self._of(story, branch).read(run_id)
+
+    def last_log(self, story: str, branch: str | None, agent: str) -> Mapping[str, Any] | None:
+        """The newest log of what an agent was sent, whole; None where it was sent nothing yet."""
+        records = self._of(story, branch)
+        for run in records.all().runs:
+            if run.agent == agent:
+                with suppress(NotFound, InvalidFile):  # it was deleted or damaged meanwhile
+                    if (log := records.read(run.id)).get("messages"):
+                        return log
+        return None
 
     def compare(self, before: RunDetail, after: RunDetail) -> RunComparison:
         """Two runs: their prompts by block, or by message where one log does not say its blocks, and their answers."""

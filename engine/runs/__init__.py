@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ToolCallEvent,
         ToolResultEvent,
     )
-    from engine.runs.log import generation_log, last_log, list_logs, read_log
+    from engine.runs.log import generation_log, read_log
     from engine.runs.progress import Progress
     from engine.runs.request import chat_messages, request_of
     from engine.runs.run import Edits, Mode, Prewriting, Run
@@ -60,8 +60,6 @@ __all__ = [
     "UnkeptPassages",
     "chat_messages",
     "generation_log",
-    "last_log",
-    "list_logs",
     "read_log",
     "record",
     "request_of",
@@ -86,7 +84,7 @@ __getattr__ = names_of(
             "ToolCallEvent",
             "ToolResultEvent",
         ),
-        "log": ("generation_log", "last_log", "list_logs", "read_log"),
+        "log": ("generation_log", "read_log"),
         "progress": ("Progress",),
         "request": ("chat_messages", "request_of"),
         "run": ("Edits", "Mode", "Prewriting", "Run"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine import disk
 from engine.agents import WRITER
 from engine.blocks.compile import Message
-from engine.errors import InvalidFile, NotFound, StonehandError
+from engine.errors import InvalidFile, NotFound
 from engine.models.wire.base import Usage
 
 if TYPE_CHECKING:
@@ -206,40 +206,7 @@ def agent_of(log: Mapping[str, Any]) -> str:
     """The agent a log is of; the reference logs the writer's runs and names none."""
     own = log.get(OWN_KEY)
     name = own.get("agent") if isinstance(own, Mapping) else None
-    return name if isinstance(name, str) else WRITER
-
-
-def last_log(content_root: Path, agent: str) -> Mapping[str, Any] | None:
-    """The newest log of what an agent of this branch was sent; one that names no agent is the writer's."""
-    for listed in list_logs(content_root):
-        log = read_log(content_root, listed["id"])
-        if agent_of(log) == agent and log.get("messages"):
-            return log
-    return None
-
-
-def list_logs(content_root: Path) -> list[dict[str, Any]]:
-    """The logs of a branch as the reference lists them, newest first; files that are no logs are passed over."""
-    folder = content_root / "generation-logs"
-    found = []
-    for path in sorted(folder.glob("gen-*.json")) if folder.is_dir() else ():
-        try:
-            log = disk.read_json(path)
-        except StonehandError:
-            continue
-        if isinstance(log, Mapping) and isinstance(log.get("createdAt"), str):
-            keys = ("createdAt", "input", "fragmentId", "model", "durationMs")
-            calls = log.get("toolCalls")
-            found.append(
-                {
-                    "id": path.stem,
-                    **{key: log.get(key) for key in keys},
-                    "toolCallCount": len(calls) if isinstance(calls, list) else 0,
-                    "stepCount": log.get("stepCount", 1),
-                    "stepsExceeded": log.get("stepsExceeded", False),
-                }
-            )
-    return sorted(found, key=lambda log: str(log["createdAt"]), reverse=True)
+    return name if isinstance(name, str) and name else WRITER
 
 
 def read_log(content_root: Path, log_id: str) -> Mapping[str, Any]:

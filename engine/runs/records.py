@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine import disk
-from engine.agents import WRITER
 from engine.errors import InvalidFile, NotFound, Problem, WrongInput
-from engine.runs.log import OWN_KEY
+from engine.runs.log import OWN_KEY, agent_of
 from engine.text import cut
 
 FOLDER: Final = "generation-logs"
@@ -159,7 +158,7 @@ def record_of(run_id: str, log: Mapping[str, Any]) -> RunRecord:
         id=run_id,
         created_at=created,
         at=local_time(created),
-        agent=text_in(own, "agent") or WRITER,
+        agent=agent_of(log),
         model=text_in(log, "model"),
         provider=text_in(own, "provider"),
         input=cut(text_in(log, "input"), INPUT_KEPT),

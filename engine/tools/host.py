@@ -31,11 +31,20 @@ Settle = Callable[[Plan, "Host"], Awaitable[Settled]]
 """Decides what becomes of a plan: applies it at once, shows it and waits for the author, or puts it aside."""
 
 
+class Logged(Protocol):
+    """What is asked of a run in the list; `fragment_id` is the prose it wrote, empty without."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def fragment_id(self) -> str: ...
+
+
 class RunLogs(Protocol):
     """The logs of earlier runs of the branch."""
 
-    def list(self) -> Sequence[Mapping[str, Any]]:
-        """What `engine.runs.list_logs` gives: newest first."""
+    def list(self) -> Sequence[Logged]:
+        """The runs, newest first."""
         ...
 
     def read(self, log_id: str) -> Mapping[str, Any]:

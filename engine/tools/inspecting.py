@@ -67,8 +67,8 @@ def _log_id(logs: RunLogs, given: InspectRun) -> str:
     if given.runId is not None:
         return given.runId
     for entry in logs.list():
-        if given.fragmentId is None or entry.get("fragmentId") == given.fragmentId:
-            return str(entry["id"])
+        if given.fragmentId is None or entry.fragment_id == given.fragmentId:
+            return entry.id
     about = f" that wrote {given.fragmentId[:100]}" if given.fragmentId is not None else ""
     raise NotFound(f"there is no earlier run{about}")
 

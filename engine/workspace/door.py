@@ -24,7 +24,6 @@ from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandErr
 from engine.folders import state_folder
 from engine.hooks import HookRegistry
 from engine.prompt import Base, Prompt, build_base, evaluate_scripts, script_result
-from engine.runs import last_log
 from engine.runtime import Runtime
 from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.session import Loaded, Session
@@ -89,7 +88,7 @@ class Workspace:
         self._watch = watch
         self.models = Models(data, self._runtime, self.story, self._instructions.are_there)
         self.watching = Watching(self._runtime, self.models, watch=watch)
-        self.wires = Wires(self.story, self.models, lambda: self.generation)
+        self.wires = Wires(self.story, self.models, lambda: self.generation, lambda: self.runs)
         self.passages = Passages(
             self.state,
             self._runtime,
@@ -379,10 +378,9 @@ class Workspace:
 
         now = session.compiling()
         if reference.kind == "sent":
-            root = self.story(session.story).content_root(session.branch)
 
             def compared() -> Comparison:
-                log = last_log(root, session.agent)
+                log = self.runs.last_log(session.story, session.branch, session.agent)
                 if log is None:
                     raise NotFound(f"{session.agent} was sent nothing on branch {session.branch} yet")
                 sent = Sent.of_log(log)

@@ -11,24 +11,30 @@ from engine.models.wire.pacing import WORDS_PER_SECOND
 from engine.models.wire.rehearsal import RehearsalWire
 from engine.models.wire.replay import ReplayWire
 from engine.prompt import Prompt
-from engine.runs import list_logs, read_log
+from engine.runs import read_log
 from engine.story import StoryFolder
 from engine.workspace.models import Models
 from engine.workspace.views import Replay, RequestBody
 
 if TYPE_CHECKING:
     from engine.generation import Generation
+    from engine.history import RunHistory
 
 
 class Wires:
-    """The rehearsal, replays of past runs, and the providers of `models`; `generation` says which tools are sent."""
+    """The rehearsal, replays of past `runs`, and the providers of `models`; `generation` says which tools are sent."""
 
     def __init__(
-        self, story: Callable[[str], StoryFolder], models: Models, generation: Callable[[], Generation]
+        self,
+        story: Callable[[str], StoryFolder],
+        models: Models,
+        generation: Callable[[], Generation],
+        runs: Callable[[], RunHistory],
     ) -> None:
         self._story = story
         self._models = models
         self._generation = generation
+        self._runs = runs
 
     def names(self, story_id: str, branch: str | None = None) -> tuple[str, ...]:
         """Names that `of` takes: the rehearsal, the providers that can be called, and a replay of each generation
@@ -39,11 +45,8 @@ class Wires:
 
     def replays(self, story_id: str, branch: str | None = None) -> tuple[Replay, ...]:
         """The generation logs of a branch that can be replayed, newest first."""
-        folder = self._story(story_id)
-        return tuple(
-            Replay(f"replay:{log['id']}", log["createdAt"], log["input"] if isinstance(log["input"], str) else "")
-            for log in list_logs(folder.content_root(folder.branch(branch).id))
-        )
+        found = self._runs().all(story_id, branch).runs
+        return tuple(Replay(f"replay:{run.id}", run.created_at, run.input) for run in found)
 
     def of(
         self,

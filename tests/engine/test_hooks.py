@@ -19,7 +19,7 @@ from engine.errors import StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookContext, Hooks, Passage, StopRun
 from engine.models.wire.base import ChatMessage, Failure, Stop, Text
 from engine.prompt import Prompt
-from engine.runs import Run, list_logs, read_log
+from engine.runs import Run, read_log
 from engine.session import Session
 from engine.story import Fragment
 from engine.workspace import Workspace
@@ -338,7 +338,7 @@ def test_failing_after_hooks_lose_nothing(workspace: Workspace) -> None:
     saved = workspace.passages.keep(run)
     assert saved.fragment.content == "Text."
     assert ["'bad'" in str(saved.skipped[0]), "'stop'" in str(saved.skipped[1])] == [True, True]
-    assert len(list_logs(workspace.story(STORY).content_root("main"))) == 1
+    assert len(workspace.runs.all(STORY).runs) == 1
 
 
 def test_after_save_sees_the_fragment_on_disk(workspace: Workspace, story: Path) -> None:

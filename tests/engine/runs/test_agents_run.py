@@ -15,7 +15,8 @@ from engine.errors import NotFound, StonehandError, WrongInput
 from engine.generation import AnalysisNotice, planning_steps
 from engine.models.wire.base import Failure, Start, Stop, Text, Usage
 from engine.models.wire.events import Retry, ToolArgs, ToolStart
-from engine.runs import Run, list_logs, read_log
+from engine.runs import Run, read_log
+from engine.runs.records import RunRecords
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.runs.scripted import Scripted, Step, calls, says
@@ -66,7 +67,7 @@ def settings(story: Path, **more: Any) -> None:
 
 def logs(story: Path) -> list[dict[str, Any]]:
     root = story / "branches/main"
-    return [dict(read_log(root, listed["id"])) for listed in list_logs(root)]
+    return [dict(read_log(root, run.id)) for run in RunRecords(root).all().runs]
 
 
 def content(story: Path, fragment_id: str) -> str:

@@ -101,6 +101,26 @@ def test_only_what_changed_is_read_again(workspace: Workspace, story: Path, monk
     assert read == ["gen-4", "gen-3"]
 
 
+def test_whoever_looks_at_runs_shares_what_was_read(
+    workspace: Workspace, story: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, agent in enumerate((None, "librarian.chat", "")):
+        own = {} if agent is None else {"stonehand": {"agent": agent}}
+        file = write_log(story, f"gen-{number}", createdAt=f"2026-01-0{number + 1}T00:00:00.000Z", **own)
+        os.utime(file, (1_700_000_000.123456, 1_700_000_000.123456))
+    read: list[str] = []
+    real = record_of
+    monkeypatch.setattr("engine.runs.records.record_of", lambda name, log: read.append(name) or real(name, log))
+    replays = workspace.wires.replays(STORY)
+    assert [replay.provider for replay in replays] == ["replay:gen-2", "replay:gen-1", "replay:gen-0"]
+    for agent, day in ((WRITER, 3), ("librarian.chat", 2)):
+        log = workspace.runs.last_log(STORY, None, agent)
+        assert log is not None and log["createdAt"].startswith(f"2026-01-0{day}")
+    assert workspace.runs.last_log(STORY, None, "librarian.refine") is None
+    assert [run.agent for run in workspace.runs.all(STORY).runs] == [WRITER, "librarian.chat", WRITER]
+    assert len(read) == 3
+
+
 def test_a_run_is_named_by_the_beginning_of_its_id(workspace: Workspace, story: Path) -> None:
     with pytest.raises(NotFound, match="no run yet"):
         workspace.runs.find(STORY, None, "last")

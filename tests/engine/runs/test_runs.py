@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from engine import disk
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.models.wire.base import Failure, Request, Start, Stop, Text, Thinking, Usage
 from engine.models.wire.events import Event
 from engine.prompt import Prompt
-from engine.runs import Run, RunView, Saved, list_logs, read_log
+from engine.runs import Run, RunView, Saved, read_log
 from engine.story import StoryFolder
 from engine.story import saving as story_saving
 from engine.workspace import Workspace
@@ -119,8 +118,8 @@ def test_stop_keeps_the_text_and_ends_the_call(workspace: Workspace) -> None:
     assert wire.closed.is_set()
     run.stop()
     assert workspace.passages.keep(run).fragment.content == "Half a "
-    (log,) = list_logs(workspace.story(STORY).content_root("main"))
-    assert read_log(workspace.story(STORY).content_root("main"), log["id"])["stopped"] is True
+    (log,) = workspace.runs.all(STORY).runs
+    assert read_log(workspace.story(STORY).content_root("main"), log.id)["stopped"] is True
 
 
 def test_a_run_stopped_before_it_began_sends_nothing(workspace: Workspace) -> None:
@@ -326,29 +325,12 @@ def test_a_rehearsal_replayed_gives_the_same_text(workspace: Workspace) -> None:
     assert (second.input_tokens, second.output_tokens) == (first.input_tokens, first.output_tokens)
 
 
-def test_logs_are_listed_newest_first_and_odd_files_passed_over(story: Path) -> None:
+def test_a_log_of_no_use_is_refused(story: Path) -> None:
     root = story / "branches/main"
     logs = root / "generation-logs"
     logs.mkdir()
-    for name, created in (("gen-a", "2026-01-01T00:00:00.000Z"), ("gen-b", "2026-01-02T00:00:00.000Z")):
-        log = {"createdAt": created, "input": name, "fragmentId": None, "model": "m", "durationMs": 5}
-        (logs / f"{name}.json").write_text(json.dumps(log), "utf-8")
     (logs / "gen-c.json").write_text("{", "utf-8")
     (logs / "gen-d.json").write_text("[]", "utf-8")
-    (logs / "gen-e.json").mkdir()
-    listed = list_logs(root)
-    assert [log["id"] for log in listed] == ["gen-b", "gen-a"]
-    assert listed[0] == {
-        "id": "gen-b",
-        "createdAt": "2026-01-02T00:00:00.000Z",
-        "input": "gen-b",
-        "fragmentId": None,
-        "model": "m",
-        "durationMs": 5,
-        "toolCallCount": 0,
-        "stepCount": 1,
-        "stepsExceeded": False,
-    }
     with pytest.raises(NotFound, match="no generation log gen-x"):
         read_log(root, "gen-x")
     for bad in ("gen-c", "gen-d"):
@@ -357,4 +339,3 @@ def test_logs_are_listed_newest_first_and_odd_files_passed_over(story: Path) -> 
     for outside in ("../../../meta", "a/b", "../x"):
         with pytest.raises(WrongInput):
             read_log(root, outside)
-    assert disk.read_json(logs / "gen-a.json") is not None

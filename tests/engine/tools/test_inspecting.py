@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.runs import list_logs, read_log
+from engine.runs import read_log
+from engine.runs.records import RunRecord, RunRecords, record_of
 from engine.tools import Host, describe_call
 from engine.tools.inspecting import TEXT_LIMIT, TOTAL_LIMIT, InspectRun, inspect_run, redacted
 from engine.tools.offering import CORE, RESERVED
@@ -25,8 +26,8 @@ class Logs:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def list(self) -> Sequence[Mapping[str, Any]]:
-        return list_logs(self._root)
+    def list(self) -> Sequence[RunRecord]:
+        return RunRecords(self._root).all().runs
 
     def read(self, log_id: str) -> Mapping[str, Any]:
         return read_log(self._root, log_id)
@@ -172,8 +173,8 @@ JSON = st.recursive(
 @given(log=st.fixed_dictionaries({}, optional=dict.fromkeys((*LOG, "prewriterBrief", "prewriterToolCalls"), JSON)))
 def test_whatever_is_in_the_file(log: dict[str, Any]) -> None:
     class One:
-        def list(self) -> list[dict[str, Any]]:
-            return [{"id": "gen-x"}]
+        def list(self) -> list[RunRecord]:
+            return [record_of("gen-x", log)]
 
         def read(self, log_id: str) -> dict[str, Any]:
             return log
