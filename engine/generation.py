@@ -45,6 +45,7 @@ from engine.tools.plan import Plan
 from engine.tools.planning import PREWRITER_DIRECTIONS
 from engine.tools.proposals import accept_proposal, plan_proposal, proposals_of
 from engine.tools.tool import Tool
+from engine.tools.transforming import Span, plan_transformation, selection_of, whole
 
 if TYPE_CHECKING:
     from engine.history import RunHistory
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
 ANALYZE: Final = "librarian.analyze"
 TALKING: Final = ("librarian.chat", "character-chat.chat")
 """The agents to whom the author's words are a message of their own."""
-STEPS: Final = {ANALYZE: 3, DIRECTIONS: 1, "librarian.prose-transform": 1}
+TRANSFORM: Final = "librarian.prose-transform"
+STEPS: Final = {ANALYZE: 3, DIRECTIONS: 1, TRANSFORM: 1}
 """Calls to the model that a run of an agent has, where they are not `DEFAULT_STEPS` (spec, section 10.3)."""
 ANALYZE_AFTER: Final = 2.0
 """Seconds after a save until its passage is analyzed (spec, section 10.2)."""
@@ -107,11 +109,17 @@ class Logs:
 class Generation:
     """Runs of a workspace. `plugin_tools` are offered to the agents that take those of plugins."""
 
-    def __init__(self, workspace: Workspace, submit: Callable[..., concurrent.futures.Future[Any]]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        submit: Callable[..., concurrent.futures.Future[Any]],
+        listeners: Sequence[Callable[[AnalysisNotice], None]] = (),
+    ) -> None:
+        """`listeners` are called, on an engine thread, when an analysis that began by itself has ended or can't be."""
         self._workspace, self._submit = workspace, submit
         self._lock = threading.Lock()
         self._active: dict[Run, concurrent.futures.Future[RunView]] = {}
-        self._listeners: list[Callable[[AnalysisNotice], None]] = []
+        self._listeners = listeners
         self._due: dict[tuple[str, str], concurrent.futures.Future[None]] = {}
         self._problems: list[Problem] = []
         self._usage = TokenUsage(self._call_later, self._problems.append)
@@ -127,6 +135,7 @@ class Generation:
         model: str | None = None,
         mode: Mode = "generate",
         fragment: str | None = None,
+        span: Span | None = None,
         clarifications: tuple[tuple[str, str], ...] = (),
         clarify_round: int | None = None,
         sources: Sources | None = None,
@@ -144,7 +153,8 @@ class Generation:
 
         `provider` and `model` as for `wire`; None is what the agent resolves to, and its prewriter by itself.
         `fragment` is the id of what the run is about: the passage another version is written of, in the modes
-        regenerate and refine, else the agent's subject; without it the session's target. `clarifications` are the
+        regenerate and refine, else the agent's subject; without it the session's target. `span` is what of a passage is
+        transformed, and how; without it all of it is rewritten as the input says. `clarifications` are the
         prewriter's questions and the author's answers, `clarify_round` how often it has asked (left out: once if there
         are any). `sources` take the place of what `fragment` would say. `history` are messages behind the prompt; of
         an agent that is talked to, the input is one if there are none. `edits` says what becomes of changes (left out:
@@ -161,14 +171,19 @@ class Generation:
         snapshot = folder.snapshot(session.branch)
         settings = snapshot.meta.settings
         replaced = self._replaced(definition, snapshot.get, mode, fragment, said)
+        target = None if replaced else fragment or session.target
         if sources is None:
-            sources = self._sources(session, definition, None if replaced else fragment or session.target)
+            sources = self._sources(session, definition, target)
         passage = sources.new_prose
         if definition.name == ANALYZE and passage is None:
             passage = passage_analyzed(snapshot, sources)
             if passage is None:
                 raise WrongInput("there is no passage to analyze yet")
             sources = replace(sources, new_prose=passage)
+        if definition.name == TRANSFORM and target is not None:
+            passage = self._passage(snapshot.get, target)
+            span = span or whole(passage.content, said)
+            sources = replace(sources, selection=selection_of(passage.content, span, said))
         if replaced is not None:
             sources = replace(sources, replaced=replaced)
         author_input = said
@@ -201,6 +216,7 @@ class Generation:
             session.branch,
             definition.name,
             passage=passage,
+            span=span,
             logs=Logs(workspace.runs, session.story, session.branch),
         )
         run = Run(
@@ -277,6 +293,10 @@ class Generation:
             raise WrongInput(f"to {mode}, a passage has to be chosen")
         if mode == "refine" and is_blank(said):
             raise WrongInput("to refine a passage, say what is to be changed")
+        return self._passage(get, fragment)
+
+    @staticmethod
+    def _passage(get: Callable[[str], Fragment | None], fragment: str) -> Fragment:
         found = get(fragment)
         if found is None or found.type != "prose":
             raise NotFound(f"there is no passage {fragment}", repair="choose another one")
@@ -383,6 +403,8 @@ class Generation:
         folder = self._workspace.story(run.prompt.story)
         if run.agent == ANALYZE and run.view().phase != "stopped":
             self._save_analysis(folder, run)
+        if run.agent == TRANSFORM and run.view().phase == "done":
+            self._propose_transformed(run)
         turns = [turn for turn in (run.planner, run.turn) if turn is not None and turn.sent]
         if not any(_calls_out(turn.setup.wire) for turn in turns):
             return
@@ -401,6 +423,22 @@ class Generation:
         for usage in reported[1:]:
             total = added_usage(total, usage)
         self._usage.add(folder.path, turn.setup.prompt.agent, turn.model, total.input_tokens, total.output_tokens)
+
+    def _propose_transformed(self, run: Run) -> None:
+        """Make the answer a change of the passage, for the author to decide on; at once where that is so."""
+        host = run.turn.setup.host
+        if host is None or host.passage is None or host.span is None:
+            return
+        plan = plan_transformation(run.prompt.story, run.prompt.branch, host.passage, host.span, run.view().text)
+        if not plan.changes:
+            run.warn(f"nothing was changed: {plan.outcomes[0].error or 'the passage is so already'}")
+            return
+        run.propose(plan, host)
+        if run.edits == "apply":
+            run.decide(run.view().waiting_plans[0].id, True)
+            applied = run.view().plans[0].applied
+            for problem in applied.problems if applied is not None else ():
+                run.warn(f"the passage was not changed: {problem}")
 
     def _save_analysis(self, folder: StoryFolder, run: Run) -> None:
         host = run.turn.setup.host
@@ -471,10 +509,6 @@ class Generation:
         return child
 
     # -- the analysis after a save
-
-    def listen(self, listener: Callable[[AnalysisNotice], None]) -> None:
-        """Have `listener` called, on an engine thread, when an analysis that began by itself has ended or can't be."""
-        self._listeners.append(listener)
 
     def analyze_after_save(self, story: str, branch: str, fragment_id: str) -> bool:
         """Have a passage analyzed in two seconds, unless another one of the branch is saved until then; whether it

@@ -449,8 +449,7 @@ class Run:
         from engine.tools.host import Settled
 
         with self._lock:
-            planned = _Planned(f"plan-{len(self._plans) + 1}", plan, host)
-            self._plans[planned.id] = planned
+            planned = self._planned_as(plan, host)
         if self.edits == "apply":
             settled = await apply_now(plan, host, AUTOMATIC)
             return self._decided(planned, settled)
@@ -483,6 +482,16 @@ class Run:
         with self._lock:
             planned.decision, planned.applied = settled.decision, settled.applied
         return settled
+
+    def propose(self, plan: Plan, host: Host) -> None:
+        """Add a plan that its answer came to, which waits for the author after the run; thread-safe."""
+        with self._lock:
+            self._planned_as(plan, host)
+
+    def _planned_as(self, plan: Plan, host: Host) -> _Planned:
+        planned = _Planned(f"plan-{len(self._plans) + 1}", plan, host)
+        self._plans[planned.id] = planned
+        return planned
 
     def decide(self, plan_id: str, accept: bool) -> None:
         """Accept or decline a plan that waits, during the run or after it; thread-safe. May wait for the disk.

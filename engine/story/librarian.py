@@ -69,10 +69,10 @@ def read_analysis(root: Path, analysis_id: str) -> Mapping[str, Any]:
     return found
 
 
-def latest_analysis(root: Path, fragment_id: str) -> Mapping[str, Any] | None:
-    """The newest analysis of a passage; None when it has none that can be read."""
-    of_passage = (item for item in _analyses(root) if item.get("fragmentId") == fragment_id)
-    return max(of_passage, key=_age, default=None)
+def latest_analysis(root: Path, fragment_id: str | None = None) -> Mapping[str, Any] | None:
+    """The newest analysis of a passage, or of any; None when there is none that can be read."""
+    wanted = (item for item in _analyses(root) if fragment_id is None or item.get("fragmentId") == fragment_id)
+    return max(wanted, key=_age, default=None)
 
 
 def update_analysis(root: Path, analysis_id: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from engine.tools.proposals import accept_proposal, mark_proposal, plan_proposal, proposals_of
     from engine.tools.schema import ToolInput, WrongCall
     from engine.tools.tool import Tool, ToolResult, logged_arguments, run_call
+    from engine.tools.transforming import OPERATIONS, Span
 
 __all__ = [
     "ACCEPTED",
     "AUTOMATIC",
+    "OPERATIONS",
     "Analysis",
     "Applied",
     "Calls",
@@ -42,6 +44,7 @@ __all__ = [
     "RunLogs",
     "Settle",
     "Settled",
+    "Span",
     "Tool",
     "ToolInput",
     "ToolResult",
@@ -82,5 +85,6 @@ __getattr__ = names_of(
         "proposals": ("accept_proposal", "mark_proposal", "plan_proposal", "proposals_of"),
         "schema": ("ToolInput", "WrongCall"),
         "tool": ("Tool", "ToolResult", "logged_arguments", "run_call"),
+        "transforming": ("OPERATIONS", "Span"),
     },
 )

@@ -148,3 +148,50 @@ class Analysis:
 
 
 NOTHING_FOUND = Analysis()
+
+
+def analysis_of(document: Mapping[str, Any]) -> Analysis:
+    """The findings of an analysis on disk, in either of the reference's versions; what can't be used is left out. The
+    changes it proposes are those of `proposals_of`.
+    """
+    summary = document.get("structuredSummary")
+    parts = summary if isinstance(summary, Mapping) else {}
+    return Analysis(
+        reported=True,
+        summary=_text(document.get("summaryUpdate")),
+        events=_texts(parts.get("events")),
+        state_changes=_texts(parts.get("stateChanges")),
+        open_threads=_texts(parts.get("openThreads")),
+        mentions=tuple(
+            Mention(_text(item.get("fragmentId") or item.get("characterId")), _text(item.get("text")))
+            for item in _objects(document.get("mentions"))
+        ),
+        contradictions=tuple(
+            Contradiction(_text(item.get("description")), _texts(item.get("fragmentIds")))
+            for item in _objects(document.get("contradictions"))
+        ),
+        timeline=tuple(
+            TimelineEvent(_text(item.get("event")), _POSITIONS.get(_text(item.get("position")), "during"))
+            for item in _objects(document.get("timelineEvents"))
+        ),
+        directions=tuple(
+            Direction(_text(item.get("title")), _text(item.get("description")), _text(item.get("instruction")))
+            for item in _objects(document.get("directions"))
+        ),
+        finished=True,
+    )
+
+
+_POSITIONS: Mapping[str, Position] = {"before": "before", "during": "during", "after": "after"}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
+
+
+def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
+    return tuple(item for item in value if isinstance(item, Mapping)) if isinstance(value, list) else ()

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from engine.story import Fragment, StoryFolder, StorySnapshot
 from engine.tools.applying import Applied, apply
 from engine.tools.collected import NOTHING_FOUND, Analysis, Direction, Question
 from engine.tools.invoking import Calls
 from engine.tools.plan import Plan
+
+if TYPE_CHECKING:
+    from engine.tools.transforming import Span
 
 Decision = Literal["applied", "waiting", "declined"]
 
@@ -71,14 +74,15 @@ class Collected:
 class Host:
     """What the tools of a run are given.
 
-    `passage` is the prose an analysis is of; `settle`, `logs` and `calls` are there for agents with the tools that
-    need them.
+    `passage` is the prose an analysis is of, or with `span` what is transformed of it; `settle`, `logs` and `calls` are
+    there for agents with the tools that need them.
     """
 
     folder: StoryFolder
     branch: str
     agent: str = ""
     passage: Fragment | None = None
+    span: Span | None = None
     settle: Settle | None = None
     logs: RunLogs | None = None
     calls: Calls | None = None

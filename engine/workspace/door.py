@@ -41,6 +41,7 @@ from engine.workspace.watching import Watching
 from engine.workspace.wires import Wires
 
 if TYPE_CHECKING:
+    from engine.analyses import Analyses
     from engine.comparison import Comparison
     from engine.conversing import Conversations
     from engine.doctor import Finding, Repaired
@@ -291,6 +292,13 @@ class Workspace:
         return Conversations(self, self._runtime.submit)
 
     @cached_property
+    def analyses(self) -> Analyses:
+        """What the librarian found in passages."""
+        from engine.analyses import Analyses  # not needed to open the editor
+
+        return Analyses(self.story)
+
+    @cached_property
     def runs(self) -> RunHistory:
         """The generation logs, to look back on."""
         from engine.history import RunHistory  # not needed to open the editor
@@ -466,7 +474,7 @@ class Workspace:
         """Runs of agents: prepared, carried out, recorded."""
         from engine.generation import Generation  # not needed to open the editor
 
-        return Generation(self, self._runtime.submit)
+        return Generation(self, self._runtime.submit, self.watching.analysis_listeners)
 
     def generate(self, run: Run) -> concurrent.futures.Future[RunView]:
         """Begin a run on the engine's loop; look at `run.view()`, end it with `run.stop()`.

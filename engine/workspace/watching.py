@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.runtime import Runtime
 from engine.story import StoryFolder
 from engine.workspace.models import Models
+
+if TYPE_CHECKING:
+    from engine.generation import AnalysisNotice
 
 LOOKED_EVERY = 2.0
 """Seconds between two looks at a story that the system does not tell of, or that is gone."""
@@ -24,10 +28,20 @@ class Watching:
         self._watch = watch
         self._listeners: list[Callable[[str, frozenset[Path]], None]] = []
         self._lost_listeners: list[Callable[[str, str], None]] = []
+        self.analysis_listeners: list[Callable[[AnalysisNotice], None]] = []
+        """Who hears of analyses that began by themselves."""
 
     def listen(self, listener: Callable[[str, frozenset[Path]], None]) -> None:
         """Have `listener(story id, files)` called, on the engine's thread, when files of an open story change."""
         self._listeners.append(listener)
+
+    def stop_listening(self, listener: Callable[[str, frozenset[Path]], None]) -> None:
+        """Tell `listener` of no further changes."""
+        self._listeners.remove(listener)
+
+    def listen_to_analyses(self, listener: Callable[[AnalysisNotice], None]) -> None:
+        """Have `listener` called, on an engine thread, when an analysis that began by itself has ended or can't be."""
+        self.analysis_listeners.append(listener)
 
     def listen_for_loss(self, listener: Callable[[str, str], None]) -> None:
         """Have `listener(story id, reason)` called, on the engine's thread, when changes of an open story are no longer
@@ -100,7 +114,7 @@ class Watching:
             stop.set()
 
     def _tell(self, folder: StoryFolder, paths: frozenset[Path]) -> None:
-        for listener in self._listeners:
+        for listener in [*self._listeners]:
             with suppress(Exception):  # one that fails must not keep the others from hearing of this and the next
                 listener(folder.id, paths)
 

@@ -17,6 +17,8 @@ from engine.models.wire.base import Failure, Start, Stop, Text, Usage
 from engine.models.wire.events import Retry, ToolArgs, ToolStart
 from engine.runs import Run, read_log
 from engine.runs.records import RunRecords
+from engine.tools import Span
+from engine.tools.collected import analysis_of
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.runs.scripted import Scripted, Step, calls, says
@@ -440,7 +442,7 @@ def test_after_a_save_the_latest_passage_is_analyzed(
     (workspace.data / "config.json").write_text(json.dumps(config), "utf-8")
     told: list[AnalysisNotice] = []
     ended = threading.Event()
-    generation.listen(lambda notice: (told.append(notice), ended.set()))
+    workspace.watching.listen_to_analyses(lambda notice: (told.append(notice), ended.set()))
     assert generation.analyze_after_save(STORY, "main", "pr-aaaa00")
     assert generation.analyze_after_save(STORY, "main", "pr-aaaa01")
     assert ended.wait(10) and len(wire.requests) == 1
@@ -473,3 +475,139 @@ def test_closing_stops_and_records_what_runs(workspace: Workspace, rich: Path, b
     assert (log["generatedText"], log["stopped"], log["fragmentId"]) == ("Half", True, None)
     usage = json.loads((rich / "token-usage.json").read_bytes())
     assert usage["sources"][WRITER]["byModel"]["m"] == {"inputTokens": 50, "outputTokens": 5, "calls": 1}
+
+
+TRANSFORM = "librarian.prose-transform"
+
+
+def passage(story: Path, text: str, **more: Any) -> None:
+    file = story / "branches/main/fragments/pr-aaaa01.json"
+    document = {**json.loads(file.read_bytes()), "content": text, **more}
+    file.write_text(json.dumps(document), "utf-8")
+
+
+def test_a_span_is_transformed_when_the_author_accepts(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    passage(rich, "It rained. \n\n The lamp burned low. \nNobody came.")
+    start = len("It rained.")
+    wire = Scripted(says("\nThe lamp ", "guttered.\n"))
+    span = Span(start, start + len(" \n\n The lamp burned low. \n"), "compress")
+    run = begin(TRANSFORM, wire, "Shorter.", fragment="pr-aaaa01", span=span)
+    sent = wire_text(run)
+    assert "compress" in sent and "Shorter." in sent and "The lamp burned low." in sent
+    assert sent.index("### Context Before") < sent.rindex("It rained.") < sent.rindex("Nobody came.")
+    view = workspace.generation.start(run).result(20)
+    (waiting,) = view.waiting_plans
+    assert not waiting.waits and content(rich, "pr-aaaa01").startswith("It rained. \n\n The lamp burned")
+    run.decide(waiting.id, True)
+    file = json.loads((rich / "branches/main/fragments/pr-aaaa01.json").read_bytes())
+    assert file["content"] == "It rained. \n\n The lamp guttered. \nNobody came."
+    assert [(kept["content"], kept["reason"]) for kept in file["versions"]] == [
+        ("It rained. \n\n The lamp burned low. \nNobody came.", "llm-proseTransform")
+    ]
+    assert logs(rich)[0]["stonehand"]["agent"] == TRANSFORM
+
+
+def wire_text(run: Run) -> str:
+    return "\n".join(message.content for message in run.prompt.messages)
+
+
+@pytest.mark.parametrize(
+    ("said", "more", "why"),
+    [
+        ("It rained.", {}, "the passage is so already"),
+        ("  ", {}, "the answer holds no text"),
+        ("It snowed.", {"meta": {"locked": True}}, "locked by the author"),
+    ],
+)
+def test_an_answer_that_changes_nothing_is_told(
+    workspace: Workspace, rich: Path, begin: Begin, said: str, more: dict[str, Any], why: str
+) -> None:
+    passage(rich, "It rained.", **more)
+    run = begin(TRANSFORM, Scripted(says(said)), fragment="pr-aaaa01")
+    view = workspace.generation.start(run).result(20)
+    assert not view.plans and any(why in warning for warning in view.warnings)
+
+
+def test_a_transformation_is_applied_at_once_where_that_is_asked(
+    workspace: Workspace, rich: Path, begin: Begin
+) -> None:
+    passage(rich, "It rained.")
+    run = begin(TRANSFORM, Scripted(says("It poured.")), fragment="pr-aaaa01", edits="apply")
+    assert workspace.generation.start(run).result(20).plans[0].decision == "applied"
+    assert content(rich, "pr-aaaa01") == "It poured."
+    run = begin(TRANSFORM, Scripted(says("It snowed.")), fragment="pr-aaaa01", edits="apply")
+    passage(rich, "The sun shone.")  # another program, meanwhile
+    view = workspace.generation.start(run).result(20)
+    assert content(rich, "pr-aaaa01") == "The sun shone." and "was changed by another program" in view.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    ("span", "why"),
+    [
+        (Span(0, 99), "no characters 0 to 99"),
+        (Span(9, 10), "holds no text"),
+        (Span(0, 4, "custom"), "say what is to be done"),
+    ],
+)
+def test_a_span_that_can_not_be_transformed(begin: Begin, rich: Path, span: Span, why: str) -> None:
+    passage(rich, "It rained ")
+    with pytest.raises(WrongInput, match=why):
+        begin(TRANSFORM, Scripted(says("Never.")), fragment="pr-aaaa01", span=span)
+    with pytest.raises(NotFound, match="no passage ch-bafego"):
+        begin(TRANSFORM, Scripted(says("Never.")), fragment="ch-bafego")
+
+
+def test_an_analysis_is_read_again_and_its_proposals_decided_on(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    passage(rich, "Ines lit the lamp. It cost $6.")
+    change = {"op": "replace_text", "fragmentId": "kn-mirafa", "oldText": "$5", "newText": "$6"}
+    other = {"op": "replace_text", "fragmentId": "ch-bafego", "oldText": "keeps", "newText": "lit"}
+    found = {
+        "summary": "The lamp is lit.",
+        "events": ["Ines lights it."],
+        "mentions": [{"fragmentId": "ch-bafego", "text": "Ines"}],
+        "contradictions": [{"description": "The price.", "fragmentIds": ["kn-mirafa"]}],
+        "timelineEvents": [{"event": "The lamp is lit.", "position": "during"}],
+    }
+    wire = Scripted(
+        calls(
+            ("reportAnalysis", found),
+            ("proposeFragmentChanges", {"title": "The price", "operations": [change]}),
+            ("proposeFragmentChanges", {"title": "Ines", "operations": [other]}),
+            ("proposeDirections", {"directions": [DIRECTION]}),
+            ("finishAnalysis", {}),
+        )
+    )
+    analyses = workspace.analyses
+    assert analyses.latest(STORY, "main") is None
+    run = begin("librarian.analyze", wire, fragment="pr-aaaa01")
+    workspace.generation.start(run).result(20)
+    known = analyses.latest(STORY, "main", "pr-aaaa01")
+    assert known is not None and known == analyses.read(STORY, "main", run.analysis_id)
+    assert known == analyses.latest(STORY, "main") and analyses.latest(STORY, "main", "pr-aaaa00") is None
+    findings = known.findings
+    assert (findings.summary, findings.events) == ("The lamp is lit.", ("Ines lights it.",))
+    assert [(item.fragment_id, item.text) for item in findings.mentions] == [("ch-bafego", "Ines")]
+    assert findings.contradictions[0].fragment_ids == ("kn-mirafa",)
+    assert findings.timeline[0].position == "during" and findings.directions[0].title == "Leave"
+    assert known.names == {"ch-bafego": "Ines", "kn-mirafa": "The light"}
+    assert known.open_proposals == (0, 1)
+    assert analyses.plan(STORY, "main", known.id, 0).changes[0].after.content == "It costs $6."
+    assert analyses.decide(STORY, "main", known.id, 0, True) == ()
+    analyses.decide(STORY, "main", known.id, 1, False)
+    assert content(rich, "kn-mirafa") == "It costs $6." and content(rich, "ch-bafego") == "Ines keeps the light."
+    assert analyses.read(STORY, "main", known.id).open_proposals == ()
+    with pytest.raises(NotFound, match="no proposal 9"):
+        analyses.plan(STORY, "main", known.id, 8)
+
+
+def test_an_analysis_of_another_program_is_read_as_far_as_it_can_be() -> None:
+    found = analysis_of(
+        {
+            "summaryUpdate": 3,
+            "structuredSummary": {"events": ["a", 1, ""], "openThreads": "no"},
+            "mentions": [{"characterId": "ch-one", "text": "she"}, "no"],
+            "timelineEvents": [{"event": "b", "position": ["odd"]}],
+        }
+    )
+    assert (found.summary, found.events, found.open_threads, found.directions) == ("", ("a",), (), ())
+    assert found.mentions[0].fragment_id == "ch-one" and found.timeline[0].position == "during"
