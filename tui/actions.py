@@ -29,12 +29,13 @@ Place = Literal[
     "run-diff",
     "replay",
     "passage",
+    "agent-run",
     "chat",
 ]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
 prompt, where two texts are compared, in the comparison of the prompt with an earlier one, in the order of pinned
-fragments, among past runs, in the comparison of two of them, in the replay of one, in the generate screen, in a
-conversation."""
+fragments, among past runs, in the comparison of two of them, in the replay of one, in the generate screen, in
+the screen for agents that work on a fragment, in a conversation."""
 
 PLACES: tuple[Place, ...] = (
     "list",
@@ -47,6 +48,7 @@ PLACES: tuple[Place, ...] = (
     "run-diff",
     "replay",
     "passage",
+    "agent-run",
     "chat",
     "app",
 )
@@ -132,6 +134,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("fragment-order", ("O",), "list"),
     Action("back", ("escape",), "desk"),
     Action("generate", ("g", "f5"), "list"),
+    Action("hand-over", ("H",), "list"),
+    Action("last-analysis", ("N",), "list"),
     Action("chat", ("c",), "list"),
     Action("runs", ("L",), "list"),
     Action("story", ("s",), "list"),
@@ -180,6 +184,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("order-carry", ("m",), "order"),
     Action("order-place", ("space",), "order"),
     Action("order-mode", ("s",), "order"),
+    Action("order-hand-over", ("H",), "order"),
     Action("order-undo", ("u", "ctrl+z"), "order"),
     Action("order-redo", ("ctrl+r", "ctrl+y"), "order"),
     # past runs
@@ -217,6 +222,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("find-direction", ("ctrl+f",), "passage", priority=True),
     Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),
+    # an agent on a fragment
+    Action("agent-begin", ("ctrl+g", "f5"), "agent-run", priority=True),
+    Action("agent-stop", ("ctrl+x",), "agent-run", priority=True),
+    Action("agent-changes", ("f8", "enter"), "agent-run"),
+    Action("agent-subject", ("ctrl+t",), "agent-run", priority=True),
+    Action("agent-model", ("ctrl+o",), "agent-run", priority=True),
+    Action("agent-view", ("f6",), "agent-run", priority=True),
+    Action("agent-thoughts", ("z",), "agent-run"),
     # a conversation
     Action("send", ("enter", "ctrl+g", "f5"), "chat", priority=True),
     Action("new-line", ("ctrl+j",), "chat", priority=True),

@@ -42,6 +42,7 @@ from tui.widgets.bars import LEAST_HEIGHT, LEAST_WIDTH
 
 if TYPE_CHECKING:
     from engine.workspace import Workspace
+    from tui.screens.run_again import RunWith
 
 
 class Palette(CommandPalette):
@@ -109,6 +110,8 @@ class StonehandApp(
         self.screen_reader = self.diff_whole_rows = profile is not None and profile.screen_reader
         self.animation_level = "none"
         self._running_loop: asyncio.AbstractEventLoop | None = None
+        self.run_with: dict[tuple[str, str], RunWith] = {}
+        """What agents are run with, by story and agent, where the user chose another model than theirs for now."""
         theme = DARK_THEME
         if profile is not None:
             self.diff_display = self.diff_display and profile.diff

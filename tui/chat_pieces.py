@@ -30,7 +30,16 @@ def message_pieces(messages: Iterable[Message], name: str, *, thoughts: bool) ->
 
 def live_pieces(view: RunView, name: str, *, thoughts: bool) -> list[Piece]:
     """An answer that is arriving, behind the question."""
-    pieces = [SPACE, Piece("agent", name)]
+    pieces = [SPACE, Piece("agent", name), *answer_pieces(view, thoughts=thoughts)]
+    waiting = next((plan for plan in view.plans if plan.waits), None)
+    if waiting is not None:
+        pieces.append(Piece("note", t("chat.changes-wait", count=len(waiting.plan.changes))))
+    return pieces
+
+
+def answer_pieces(view: RunView, *, thoughts: bool) -> list[Piece]:
+    """What a run gives: what the model thought and called, its text, and that it is tried again."""
+    pieces: list[Piece] = []
     if view.thoughts:
         pieces.append(_thoughts(view.thoughts, thoughts))
     pieces += (Piece("call", _called(call.name, call.arguments, call.result)) for call in view.calls)
@@ -38,9 +47,6 @@ def live_pieces(view: RunView, name: str, *, thoughts: bool) -> list[Piece]:
         pieces.append(Piece("text", view.text))
     if view.retry is not None:
         pieces.append(Piece("note", t("chat.retried", why=view.retry.reason, seconds=round(view.retry.seconds))))
-    waiting = next((plan for plan in view.plans if plan.waits), None)
-    if waiting is not None:
-        pieces.append(Piece("note", t("chat.changes-wait", count=len(waiting.plan.changes))))
     return pieces
 
 

@@ -208,6 +208,8 @@ def meet(one: Place, other: Place) -> bool:
         {"difference", "run-diff", "app"},
         {"replay", "app"},
         {"passage", "app"},
+        {"agent-run", "app"},
+        {"chat", "app"},
     )
     return any({one, other} <= places for places in together)
 

@@ -9,6 +9,7 @@ import pytest
 from tui.actions import ACTIONS, FIXED, PLACES, Action, actions_in, bar_keys, key_name
 from tui.app import StonehandApp
 from tui.keymap import Keymap, meet
+from tui.screens.agent_run import AgentRunScreen
 from tui.screens.base import WorkingScreen
 from tui.screens.chat import ChatScreen
 from tui.screens.compare import CompareScreen
@@ -32,6 +33,7 @@ OWNERS: dict[str, type] = {
     "run-diff": RunDiffScreen,
     "replay": ReplayScreen,
     "passage": PassageScreen,
+    "agent-run": AgentRunScreen,
     "chat": ChatScreen,
 }
 # Bound on widgets and screens beside the registry: moving in lists and texts, leaving a screen.

@@ -76,7 +76,7 @@ def test_a_clash_names_both_actions_and_takes_nothing_away() -> None:
     keymap = Keymap({"generate": "p,ctrl+g", "add": "p"})
     clash = "p is already the key of “Read the compiled prompt” (prompt): it is left out of "
     assert told(keymap) == [
-        f"{clash}“Generate a passage” (generate)",
+        f"{clash}“Run this agent” (generate)",
         f"{clash}“Add a block behind this one” (add)",
     ]
     assert keymap.keys(by_id("prompt")) == ("p",)

@@ -27,6 +27,7 @@ from tui.safe_text import visible
 from tui.saver import Saver
 from tui.screen_reader import is_spoken
 from tui.screens.agent_actions import AgentActions
+from tui.screens.agent_run_actions import AgentRunActions
 from tui.screens.chat_actions import ChatActions
 from tui.screens.compare_actions import CompareActions
 from tui.screens.exchange_actions import ExchangeActions
@@ -56,7 +57,15 @@ PANES = ("agents", "blocks", "inspector")
 
 
 class DeskScreen(
-    ChatActions, OrderActions, RunActions, CompareActions, AgentActions, ExchangeActions, StoryActions, TextActions
+    AgentRunActions,
+    ChatActions,
+    OrderActions,
+    RunActions,
+    CompareActions,
+    AgentActions,
+    ExchangeActions,
+    StoryActions,
+    TextActions,
 ):
     """One story's branch and one of its agents, open for editing."""
 
@@ -142,6 +151,7 @@ class DeskScreen(
             workspace = await self.stonehand.open_workspace()
             workspace.watching.listen(self._on_engine_change)
             workspace.watching.listen_for_loss(self._on_watch_lost)
+            workspace.watching.listen_to_analyses(self.on_engine_analysis)
             await self.open_story(None, None, DEFAULT_AGENT)
             self.follow_providers()
             if self.inspector.furnished or self.session is None:
@@ -532,12 +542,6 @@ class DeskScreen(
         from tui.screens.prompt import PromptScreen
 
         self.begin(lambda: self._go(PromptScreen), "go", exclusive=True)
-
-    def action_generate(self) -> None:
-        from tui.screens.passage import PassageScreen
-
-        if self.session is not None:
-            self.begin(lambda: self._go(PassageScreen), "go", exclusive=True)
 
     async def _go(self, screen: Callable[[Session], Screen[None]]) -> None:
         session = self.session

@@ -87,6 +87,11 @@ class FragmentOrderScreen(WorkingScreen[None]):
         async with self._turn:
             await self._read()
 
+    def on_screen_resume(self) -> None:
+        """Back from an agent that may have changed a fragment."""
+        if self._found is not None:
+            self.begin(self._begin, "order")
+
     async def _read(self) -> None:
         try:
             self._found = await self.wait(lambda: self.workspace.order.pinned(self._story, self._branch))
@@ -233,6 +238,20 @@ class FragmentOrderScreen(WorkingScreen[None]):
             return lambda: self.workspace.order.use_mode(self._story, mode)
 
         self._change(make, t("order.switched"))
+
+    def action_order_hand_over(self) -> None:
+        self.begin(self._hand_over, "go", exclusive=True)
+
+    async def _hand_over(self) -> None:
+        """Choose an agent to work on the fragment under the cursor."""
+        from tui.screens.agent_run import ask_agent, open_agent_run
+
+        current, found = self.fragments.current, self._found
+        fragment = (
+            next((item for item in found.fragments if current and item.id == current.key), None) if found else None
+        )
+        if fragment is not None and (agent := await ask_agent(self, fragment)) is not None:
+            await open_agent_run(self, self._story, self._branch, agent, fragment.id)
 
     def action_order_undo(self) -> None:
         past, future = self._history.past, self._history.future

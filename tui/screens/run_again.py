@@ -1,4 +1,4 @@
-"""What a past run is made again with: as its agent is set now, or another provider and model, for this once."""
+"""What a run is made with: as its agent is set, or another provider and model, for once or until the program ends."""
 
 from __future__ import annotations
 
@@ -21,10 +21,43 @@ _AS_SET = ""
 
 @dataclass(frozen=True, slots=True)
 class RunWith:
-    """A provider by its id, and a model of it; the rehearsal has none."""
+    """A provider by its id, and a model of it; the rehearsal has none. `as_set`: what the agent is set to."""
 
     provider: str
     model: str = ""
+    as_set: bool = False
+
+    @property
+    def asked(self) -> tuple[str | None, str | None]:
+        """The provider and the model that a run is to be made with; None for what the agent resolves to then."""
+        return (None, None) if self.as_set else (self.provider, self.model or None)
+
+    def label(self) -> str:
+        """What is shown of it."""
+        if self.provider == REHEARSAL:
+            return t("passage.rehearsal")
+        return " · ".join(filter(None, (self.provider, self.model)))
+
+
+async def run_with(screen: WorkingScreen[None], story: str, agent: str) -> RunWith:
+    """What an agent is run with: what was chosen since the program began, else what it is set to. Raises
+    `StonehandError`.
+    """
+    chosen = screen.stonehand.run_with.get((story, agent))
+    if chosen is not None:
+        return chosen
+    return _as_set(await screen.wait(lambda: screen.workspace.models.resolve(story, agent)))
+
+
+async def choose_run_with(screen: WorkingScreen[None], story: str, agent: str) -> RunWith | None:
+    """Ask what an agent is run with until the program ends. None when that is left. Raises `StonehandError`."""
+    chosen = await ask_run_with(screen, story, agent)
+    kept = screen.stonehand.run_with
+    if chosen is not None and chosen.as_set:
+        kept.pop((story, agent), None)
+    elif chosen is not None:
+        kept[story, agent] = chosen
+    return chosen
 
 
 async def ask_run_with(screen: WorkingScreen[None], story: str, agent: str) -> RunWith | None:
@@ -57,8 +90,8 @@ async def _ask_model(screen: WorkingScreen[None], provider: Provider) -> RunWith
 
 def _as_set(resolution: Resolution) -> RunWith:
     if not resolution.configured:
-        return RunWith(REHEARSAL)
-    return RunWith(resolution.provider.id, resolution.model or resolution.provider.default_model)
+        return RunWith(REHEARSAL, as_set=True)
+    return RunWith(resolution.provider.id, resolution.model or resolution.provider.default_model, as_set=True)
 
 
 def _label(what: RunWith) -> str:
