@@ -237,6 +237,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("retry", ("ctrl+r",), "chat", priority=True),
     Action("conversations", ("ctrl+o",), "chat", priority=True),
     Action("new-chat", ("ctrl+n",), "chat", priority=True),
+    Action("chat-model", ("ctrl+t",), "chat", priority=True),
     Action("persona", ("w",), "chat"),
     Action("changes", ("f8", "a"), "chat"),
     Action("chat-prompt", ("p",), "chat"),

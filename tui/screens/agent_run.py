@@ -45,7 +45,7 @@ ANALYZE = "librarian.analyze"
 TRANSFORM = "librarian.prose-transform"
 STREAM_RATE = 10
 """Looks at a run a second, unless the terminal is behind a slow link."""
-BEGINNING = 100
+BEGINNING = 40
 """Characters of a passage's text that tell it from others in a list."""
 
 
@@ -132,8 +132,8 @@ class AgentRunScreen(WorkingScreen[None]):
             found = workspace.targets(session.story, session.agent, session.branch)
             chain = workspace.story(session.story).snapshot(session.branch).chain.active_ids
             place = {fragment_id: at for at, fragment_id in enumerate(chain)}
-            # Passages newest first, as they are mostly worked on; whatever has no place in the story behind them.
-            return sorted(found, key=lambda item: -place.get(item.id, -1))
+            # Passages newest first, as they are mostly worked on, and behind all else.
+            return sorted(found, key=lambda item: (item.type == "prose", -place.get(item.id, -1)))
 
         try:
             self._fragments = await self.wait(listed)
@@ -291,7 +291,9 @@ class AgentRunScreen(WorkingScreen[None]):
             self.say(t(f"passage.phase.{view.phase}"))
         if run.analysis_id:
             await self._show_analysis()
-            self._show_pieces()
+        # Warnings of what was recorded come last.
+        self._show_pieces()
+        self._show_state()
         await self._read_again()
 
     async def _read_again(self) -> None:
@@ -564,7 +566,9 @@ async def ask_fragment(screen: WorkingScreen[None], fragments: Sequence[Fragment
 
 def fragment_label(fragment: Fragment) -> str:
     """A fragment on one line: its name and id, and how a passage begins."""
-    beginning = collapse_space(fragment.content[:BEGINNING]) if fragment.type == "prose" else fragment.type
+    beginning = fragment.type
+    if beginning == "prose":
+        beginning = collapse_space(fragment.content[:BEGINNING]) + "…" * (len(fragment.content) > BEGINNING)
     return " · ".join(filter(None, (fragment.name, fragment.id, beginning)))
 
 

@@ -23,6 +23,7 @@ from tui.chat_pieces import live_pieces, message_pieces
 from tui.language import of_engine, t
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
+from tui.screens.run_again import RunWith, choose_run_with, run_with
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.chat_view import ChatView, Piece
@@ -69,7 +70,7 @@ class ChatScreen(WorkingScreen[None]):
         self._stated: tuple[object, ...] = ()
         self._thoughts = False
         self._shown = SHOWN
-        self._model = ""
+        self._with: RunWith | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -120,8 +121,7 @@ class ChatScreen(WorkingScreen[None]):
         try:
             draft = await self.wait(lambda: self.talk.draft(self.store))
             self._characters = await self.wait(lambda: self.talk.characters(story, branch))
-            resolution = await self.wait(lambda: self.workspace.models.resolve(story, self._session.agent))
-            self._model = (resolution.model or "") if resolution.configured else t("passage.rehearsal")
+            self._with = await run_with(self, story, self._session.agent)
             listed = await self.wait(self.store.summaries)
         except StonehandError as error:
             self.report(error)
@@ -295,6 +295,7 @@ class ChatScreen(WorkingScreen[None]):
 
     async def _send(self, text: str | None, *, over_budget: bool = False) -> None:
         session, known, partner = self._session, self._known, self._partner
+        provider, model = self._with.asked if self._with is not None else (None, None)
         if known is None and partner.character is None and session.agent != self.talk.agents[0]:
             await self._begin_new()
             partner = self._partner
@@ -302,7 +303,16 @@ class ChatScreen(WorkingScreen[None]):
                 return
         try:
             turn = await self.wait(
-                lambda: self.talk.ask(self.store, session.story, known, text, partner=partner, over_budget=over_budget)
+                lambda: self.talk.ask(
+                    self.store,
+                    session.story,
+                    known,
+                    text,
+                    partner=partner,
+                    provider=provider,
+                    model=model,
+                    over_budget=over_budget,
+                )
             )
         except OverBudget as error:
             if await self._sends_all_the_same(error):
@@ -397,6 +407,28 @@ class ChatScreen(WorkingScreen[None]):
             self.say(t(f"chat.phase.{view.phase}"))
         self.refresh_bindings()
 
+    # -- with what
+
+    def action_chat_model(self) -> None:
+        """Choose the provider and the model that answer, until the program ends."""
+        self.begin(self._choose_model, "model", exclusive=True)
+
+    @on(TopBar.Pressed)
+    def _model_pressed(self) -> None:
+        self.action_chat_model()
+
+    async def _choose_model(self) -> None:
+        try:
+            self._with = await choose_run_with(self, self._session.story, self._session.agent) or self._with
+        except StonehandError as error:
+            self.report(error)
+        self._show_state()
+
+    @property
+    def _model(self) -> str:
+        """What answers, on one line; empty while that is not known."""
+        return self._with.label() if self._with is not None else ""
+
     # -- what is shown
 
     @property
@@ -490,9 +522,10 @@ class ChatScreen(WorkingScreen[None]):
         from tui.screens.prompt import PromptScreen
 
         shown, partner = self._session, self._partner
+        model = self._with.asked[1] if self._with is not None else None
         session = self.workspace.session(shown.story, shown.agent, shown.branch)
         try:
-            loaded = await self.wait(lambda: self.talk.loaded(self.store, shown.story, partner))
+            loaded = await self.wait(lambda: self.talk.loaded(self.store, shown.story, partner, model=model))
         except StonehandError as error:
             self.report(error)
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from engine.chat import Conversation
 from engine.models.wire.base import Failure
 from engine.workspace.wires import Wires
 from tests.chatting import RENAMING, Scripted
+from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor, control_characters
 from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
 from tui.screens.conversations import ConversationsDialog, TitleDialog
+from tui.screens.name import NameDialog
 from tui.screens.pick import PickDialog
 from tui.screens.plan import PlanDialog
 from tui.screens.prompt import PromptScreen
@@ -203,3 +206,41 @@ async def test_a_character_is_chosen_and_a_persona(editor: Open, scripted: Calla
         await ed.press("enter")
         await ed.until(lambda: conversations(ed, CHARACTER)[0].persona.prompt == "An inspector")
         await ed.until(lambda: ed.shows("speaking with An inspector"))
+
+
+async def test_another_model_answers_until_the_program_ends(
+    editor: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[object, object]] = []
+    wire = Scripted(["Nine."])
+
+    def of(_: Wires, __: object, provider: object = None, *, model: object = None, **___: object) -> Scripted:
+        asked.append((provider, model))
+        return wire
+
+    monkeypatch.setattr(Wires, "of", of)
+    write_providers(tmp_path / "config")
+    async with editor(size=(120, 30)) as ed:
+        shown = await talking(ed)
+        assert "far · gpt-4" in ed.lines()[0]
+        await ed.press("ctrl+t")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        assert ed.shows("as it is set now: far · gpt-4")
+        await ed.press("down", "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, NameDialog))
+        await ed.type("gpt-4o")
+        await ed.press("enter")
+        await ed.until(lambda: ed.app.screen is shown and "far · gpt-4o" in ed.lines()[0])
+        await ed.type("How many?")
+        await ed.press("enter")
+        await answered(ed)
+        assert set(asked) == {("far", "gpt-4o")}
+        await ed.press("escape", "escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await talking(ed)
+        assert "far · gpt-4o" in ed.lines()[0]
+        await ed.press("ctrl+t")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
+        await ed.press("enter")
+        await ed.until(lambda: ed.lines()[0].rstrip().endswith("far · gpt-4"))
+        assert ed.app.run_with == {}
