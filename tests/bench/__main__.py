@@ -1,4 +1,6 @@
-"""`python -m tests.bench [--json] [--quick] [--strict] [NAME…]`: the performance of this checkout, as a table."""
+"""`python -m tests.bench [--json] [--quick] [--strict] [--seconds N] [NAME…]`: the performance of this checkout, as a
+table. `soak` is run by its name only.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,26 @@ from tests.bench.measure import Bench, Measurement, failed
 
 BENCHES: dict[str, Callable[[Bench], Iterable[Measurement]]] = {**engine.BENCHES}
 if sys.platform != "win32":  # pseudo-terminals need a Unix system
-    from tests.bench import terminal
+    from tests.bench import soak, terminal
 
-    BENCHES |= terminal.BENCHES
+    BENCHES |= {**terminal.BENCHES, **soak.BENCHES}
+
+BY_NAME = ("soak",)
+"""Benches that take so long that they are run only when they are named."""
 
 COLUMNS = ("name", "value", "unit", "ratio", "target", "met", "note")
 
 
 def measure(names: Sequence[str], bench: Bench, show: Callable[[Measurement], None]) -> list[Measurement]:
-    """Run the benches whose lines begin with one of `names` (all without any), handing over each line as it comes.
+    """Run the benches whose lines begin with one of `names` (all but `BY_NAME` without any), handing over each line as
+    it comes.
 
     A bench that can't be run gives one line that says why; the others go on.
     """
     results: list[Measurement] = []
     for bench_name, run in BENCHES.items():
         wanted = [name for name in names if bench_name.startswith(name) or name.startswith(bench_name)]
-        if names and not wanted:
+        if not wanted and (names or bench_name in BY_NAME):
             continue
         try:
             for line in run(bench):
@@ -57,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document, with the smallest values as well")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: to see whether the benches work")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a target is missed or a bench fails")
+    parser.add_argument("--seconds", type=float, default=600.0, metavar="N", help="how long soak lasts (600)")
     given = parser.parse_args(arguments)
     unknown = [
         name for name in given.names if not any(known.startswith(name) or name.startswith(known) for known in BENCHES)
@@ -70,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.json:
             print(row(line), flush=True)
 
-    with Bench(quick=given.quick) as bench:
+    with Bench(quick=given.quick, soaked=given.seconds) as bench:
         results = measure(given.names, bench, show)
     if given.json:
         print(json.dumps([line.document() for line in results], indent=2, ensure_ascii=False))

@@ -139,6 +139,8 @@ class Bench:
     """What the benches of one run share: sizes, and story folders made once. Use it as a context manager."""
 
     quick: bool = False
+    soaked: float = 600.0
+    """Seconds that a soak lasts."""
     _folder: tempfile.TemporaryDirectory[str] | None = None
     _stories: dict[tuple[int, int, bool], Path] = field(default_factory=dict)
 
@@ -223,6 +225,14 @@ def peak_memory(pid: int | str = "self") -> float:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1000
     raise RuntimeError("the system does not say how much memory a process used")
+
+
+def memory_in_use(pid: int) -> float:
+    """The memory a process holds now, in MB (Linux)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1000
+    raise RuntimeError("the system does not say how much memory a process uses")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ FIRST_ROW = "instructions"
 ROWS_ABOVE_CUSTOM = 3
 """Built-in blocks of the system message in the generated stories: instructions, tools, pinned fragments."""
 TOKENS_PER_SECOND = 200
-_DIRECTION_LINE = 2
+DIRECTION_LINE = 2
 """The line of the generate screen, from 0, that shows what the author types."""
 
 
@@ -42,7 +42,7 @@ def _command(data: Path) -> list[str]:
 
 
 @contextmanager
-def _editor(bench: Bench, argv: Sequence[str], **env: str) -> Iterator[PtyApp]:
+def editor(bench: Bench, argv: Sequence[str], **env: str) -> Iterator[PtyApp]:
     """The editor with its rows shown and nothing left to do."""
     with PtyApp(argv, env={**bench.variables(), **env}) as app:
         app.wait_for(FIRST_ROW, 60)
@@ -93,7 +93,7 @@ def _list_bench(name: str, key: bytes) -> Callable[[Bench], Iterable[Measurement
         lengths = (10, 20) if bench.quick else (100, 1_000)
         costs: list[float] = []
         for length in lengths:
-            with _editor(bench, _command(bench.copy(bench.data(bench.sizes[0], length)))) as app:
+            with editor(bench, _command(bench.copy(bench.data(bench.sizes[0], length)))) as app:
                 app.press(key, 0.5, 0.5)
                 settle(app, bench)
                 typed = _type(app, bench, [key] * bench.keys(40))
@@ -119,7 +119,7 @@ def _typing(bench: Bench, name: str, row: int, text: bytes, **env: str) -> Itera
     keys = [bytes([char]) for char in islice(cycle(text), bench.keys(60))]
     data = bench.copy(bench.data(bench.sizes[0], 20, script=True))
     plain = "STONEHAND_DIFF" in env
-    with _editor(bench, _command(data), **env) as app:
+    with editor(bench, _command(data), **env) as app:
         for _ in range(row):
             app.press(DOWN)
         app.press(EDIT, 0.5)
@@ -147,7 +147,7 @@ def _typing_bench(name: str, row: int, text: bytes) -> Callable[[Bench], Iterabl
 def idle(bench: Bench) -> Iterable[Measurement]:
     """Bytes written while nothing happens: in the list, in a text, and while the mouse moves over everything."""
     seconds = bench.seconds(5.0)
-    with _editor(bench, _command(bench.copy(bench.data(bench.sizes[0], 20, script=True)))) as app:
+    with editor(bench, _command(bench.copy(bench.data(bench.sizes[0], 20, script=True)))) as app:
         for _ in range(ROWS_ABOVE_CUSTOM + 1):
             app.press(DOWN)
         settle(app, bench)
@@ -202,7 +202,7 @@ def streaming(bench: Bench) -> Iterable[Measurement]:
     data = bench.copy(bench.data(bench.sizes[0]))
     argv = [sys.executable, "-m", "tests.bench.child", "stream", str(data), str(TOKENS_PER_SECOND), str(tokens)]
     seconds = bench.seconds(8.0)
-    with _editor(bench, argv) as app:
+    with editor(bench, argv) as app:
         app.press(b"g", 0.5, 2.0)
         app.write(BEGIN)
         app.wait_for("writing")
@@ -232,7 +232,7 @@ def _answers(app: PtyApp, count: int) -> list[float]:
     for shown in range(1, count + 1):
         begin = time.perf_counter()
         app.write(letters[shown - 1])
-        while letters[:shown] not in _line(app, _DIRECTION_LINE):
+        while letters[:shown] not in line_of(app, DIRECTION_LINE):
             app.read(0.005)
             if time.perf_counter() - begin > 5:
                 raise RuntimeError("a letter typed while streaming never appeared")
@@ -241,7 +241,7 @@ def _answers(app: PtyApp, count: int) -> list[float]:
     return answers
 
 
-def _line(app: PtyApp, number: int) -> str:
+def line_of(app: PtyApp, number: int) -> str:
     cells = app.terminal.buffer[number]
     return "".join(cells[column].data for column in range(app.terminal.columns))
 
@@ -309,7 +309,7 @@ def command_line(bench: Bench) -> Iterable[Measurement]:
 def memory(bench: Bench) -> Iterable[Measurement]:
     """The most memory of the editor with the very large story, its prompt opened once."""
     size = bench.sizes[-1]
-    with _editor(bench, _command(bench.copy(bench.data(size)))) as app:
+    with editor(bench, _command(bench.copy(bench.data(size)))) as app:
         listed = peak_memory(app.pid)
         app.press(b"p", 1.0, 5.0)
         note = f"{size} fragments, the compiled prompt opened; {listed:.0f} MB with the list alone"
