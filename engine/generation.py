@@ -33,17 +33,14 @@ from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.usage import TokenUsage
 from engine.runs.view import RunView
 from engine.story import Fragment, Settings, StoryFolder
-from engine.story.librarian import read_analysis
 from engine.text import is_blank
 from engine.tools.analyzing import save_analysis
-from engine.tools.collected import Proposal
 from engine.tools.editing import when_applied
 from engine.tools.host import Host
 from engine.tools.invoking import Invocation, Invoked, calls_of
 from engine.tools.offering import DIRECTIONS, PREWRITER, offered
-from engine.tools.plan import Plan
 from engine.tools.planning import PREWRITER_DIRECTIONS
-from engine.tools.proposals import accept_proposal, plan_proposal, proposals_of
+from engine.tools.proposals import accept_proposal
 from engine.tools.tool import Tool
 from engine.tools.transforming import Span, plan_transformation, selection_of, whole
 
@@ -78,18 +75,6 @@ class AnalysisNotice:
     branch: str
     fragment_id: str
     run: Run | None = None
-    problem: Problem | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """A change that an analysis proposed, by its `index` there: the `plan` of one that is open, as the story is now, or
-    the `problem` that keeps it from being carried out.
-    """
-
-    index: int
-    proposal: Proposal
-    plan: Plan | None = None
     problem: Problem | None = None
 
 
@@ -460,25 +445,6 @@ class Generation:
             problems = [error.problem]
         for problem in problems:
             run.warn(str(problem))
-
-    def proposed(self, run: Run) -> tuple[Proposed, ...]:
-        """What a finished analysis proposed to change, in its order. Waits; raises `StonehandError`."""
-        if not run.analysis_id:
-            return ()
-        folder, branch = self._workspace.story(run.prompt.story), run.prompt.branch
-        snapshot = folder.snapshot(branch)
-        found = []
-        for index, proposal in enumerate(proposals_of(read_analysis(folder.content_root(branch), run.analysis_id))):
-            if proposal is None:
-                continue
-            if proposal.status != "open":
-                found.append(Proposed(index, proposal))
-                continue
-            try:
-                found.append(Proposed(index, proposal, plan_proposal(snapshot, proposal)))
-            except StonehandError as error:
-                found.append(Proposed(index, proposal, problem=error.problem))
-        return tuple(found)
 
     async def _invoked(self, parent: Run, session: Session, invocation: Invocation, provider: str | None) -> Invoked:
         """Carry out an agent that another one invokes, on the same story and branch; stopped with that one."""

@@ -180,9 +180,15 @@ def test_another_version_of_a_passage(run: Run, story: Path, wires: Give, mode: 
 
 def test_a_passage_is_transformed(run: Run, story: Path, wires: Give) -> None:
     wire = wires(prose_transform=[says("Brief.")])["prose_transform"]
-    done = run(*GO, "prose-transform", "--fragment", "pr-aaaa00", "--input", "Shorter.")
-    assert (done.code, done.text) == (0, "Brief.\n")
+    file = story / "branches/main/fragments/pr-aaaa00.json"
+    before = file.read_bytes()
+    transform = (*GO, "prose-transform", "--fragment", "pr-aaaa00", "--input", "Shorter.")
+    done = run(*transform)
+    assert (done.code, done.text, file.read_bytes()) == (0, "Brief.\n", before)
     assert "Shorter." in "".join(message.content for message in wire.requests[0].messages)
+    assert "stonehand:   + Brief." in done.err.splitlines()
+    assert run(*transform, "--accept-edits").code == 0
+    assert json.loads(file.read_bytes())["content"] == "Brief."
 
 
 @pytest.mark.parametrize(

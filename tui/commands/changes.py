@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.errors import Problem, StonehandError
 from tui.output import message
 
 if TYPE_CHECKING:
     from engine.differences import Line
+    from engine.tools.collected import Proposal
     from engine.tools.plan import FragmentChange, Plan
+    from engine.workspace import Workspace
 
 FIELDS: Final = ("name", "description", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A change that an analysis proposed: the `plan` of one that is open, as the story is now, or the `problem` that
+    keeps it from being carried out.
+    """
+
+    proposal: Proposal
+    plan: Plan | None = None
+    problem: Problem | None = None
+
+
+def proposed_in(workspace: Workspace, story: str, branch: str, analysis_id: str) -> tuple[Proposed, ...]:
+    """What an analysis proposed to change, in its order. Raises `StonehandError`."""
+    found = []
+    for index, proposal in enumerate(workspace.analyses.read(story, branch, analysis_id).proposals):
+        if proposal is None or proposal.status != "open":
+            found += [] if proposal is None else [Proposed(proposal)]
+            continue
+        try:
+            found.append(Proposed(proposal, workspace.analyses.plan(story, branch, analysis_id, index)))
+        except StonehandError as error:
+            found.append(Proposed(proposal, problem=error.problem))
+    return tuple(found)
 
 
 def tell_changes(plan: Plan) -> None:

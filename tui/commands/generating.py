@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import StonehandError, WrongInput
-from tui.commands.changes import changes_document, named, tell_changes
+from tui.commands.changes import Proposed, changes_document, named, proposed_in, tell_changes
 from tui.commands.frame import (
     INPUT_HELP,
     POLL,
@@ -31,7 +31,6 @@ from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, message, one
 
 if TYPE_CHECKING:
     from engine.budget import Budget
-    from engine.generation import Proposed
     from engine.prompt import Prompt
     from engine.runs import Mode, Run, RunEvent, RunView, Saved
     from engine.tools.collected import Question
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 PREWRITER: Final = "generation.prewriter"
 DIRECTIONS: Final = "directions.suggest"
-WITHOUT_INPUT: Final = ("librarian.analyze", DIRECTIONS)
+WITHOUT_INPUT: Final = ("librarian.analyze", "librarian.prose-transform", DIRECTIONS)
 """The agents that have work without a word of the author's."""
 GONE = "whoever read standard output has gone"
 OVER_BUDGET = "switch blocks off, shorten them or choose another model; --over-budget sends it all the same"
@@ -208,7 +207,7 @@ def generate(
             saved = workspace.passages.keep(run)
         except Exception as error:  # whatever it is, the text is given first
             failure = error
-    proposed = workspace.generation.proposed(run)
+    proposed = proposed_in(workspace, story, run.prompt.branch, run.analysis_id) if run.analysis_id else ()
     if as_json:
         try:
             write_json(_document(view, provider, saved, proposed, run.analysis_id))
