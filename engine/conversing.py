@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from engine import disk
 from engine.agents.sources import NO_SOURCES, Persona, Sources
+from engine.blocks.block import ContextBlock
+from engine.blocks.compile import compile_blocks
 from engine.budget import refusal, warning
 from engine.chat import (
     CHAT_AGENTS,
@@ -30,9 +32,10 @@ from engine.chat import (
 from engine.chat import ConversationSummary as ConversationSummary
 from engine.chat import Deleted as Deleted
 from engine.chat import Message as Message
+from engine.chat.compaction import KEPT_TURNS, TASK, history_tokens, older_than, summary_of, transcript
 from engine.chat.turns import INTERRUPTED as INTERRUPTED
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
-from engine.models.tokens import estimate_tokens
+from engine.models import REHEARSAL
 from engine.models.wire.base import ChatMessage
 from engine.prompt import Prompt
 from engine.runs import Directions, Run, RunView
@@ -50,8 +53,13 @@ if TYPE_CHECKING:
 CONTINUE: Final = "Go on from where you were interrupted."
 """What is asked to go on with an answer that broke off."""
 STOPPED: Final = "stopped"
+SUMMARISING: Final = "(summary of a conversation)"
+"""What stands as the input of the run that summarises."""
 CLOSED: Final = "the program was closed"
-OVER_BUDGET: Final = "switch blocks off, begin a new conversation, or choose a model with a larger context"
+OVER_BUDGET: Final = (
+    "~{said:,} of them are the conversation: have its beginning summarised (stonehand chat --compact), "
+    "begin a new conversation, switch blocks off, or choose a model with a larger context"
+)
 
 
 class Submit(Protocol):
@@ -159,6 +167,35 @@ class Turn:
             raise StonehandError(f"the answer can't be kept: {error}", repair=f"it is written to {file}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """A summary under way, of the first `count` messages; `saved` is the conversation with it, or what went wrong."""
+
+    run: Run
+    count: int
+    saved: concurrent.futures.Future[Conversation]
+
+    def stop(self) -> None:
+        """Give it up; the conversation stays as it was. Thread-safe."""
+        self.run.stop()
+
+
+async def _summarised(
+    store: ConversationStore,
+    conversation: Conversation,
+    count: int,
+    ended: concurrent.futures.Future[RunView],
+) -> Conversation:
+    view = await asyncio.wrap_future(ended)
+    if view.phase != "done":
+        raise StonehandError(f"the conversation was not summarised and is as it was: {view.failure or STOPPED}")
+    if view.finish != "end_turn" or is_blank(view.text):
+        why = "its summary was cut off" if view.finish == "max_tokens" else f"there is no summary ({view.finish})"
+        raise StonehandError(f"the conversation is as it was: {why}", repair="try again, or with another model")
+    summary = summary_of(conversation.messages, count, view.text, now_iso(), view.model)
+    return await asyncio.to_thread(store.summarise, conversation.id, summary)
+
+
 class Conversations:
     """The conversations of a data folder. Except for a turn, its methods wait; they raise `StonehandError`."""
 
@@ -261,7 +298,8 @@ class Conversations:
         prompt = session.prompt()
         self._workspace.wires.of(prompt, provider, model=model)  # raises for a provider that can't be called
         known = conversation.messages if conversation is not None else ()
-        sent = history((*known, question(text)))
+        summary = conversation.summary if conversation is not None else None
+        sent = history(known if again is not None else (*known, question(text)), summary)
         warned = self._check_budget(story_id, store.agent, prompt, sent, provider, model, over_budget)
         if conversation is None:
             conversation = store.create(
@@ -279,7 +317,7 @@ class Conversations:
             provider=provider,
             model=model,
             sources=self._sources(story_id, store, partner),
-            history=history(conversation.messages),
+            history=history(conversation.messages, conversation.summary),
             edits=edits,
             on_event=on_event,
             words_per_second=words_per_second,
@@ -290,6 +328,46 @@ class Conversations:
             turn.saved = self._submit(turn.conclude(self._workspace.generation.start(run)))
             self._turns[conversation.file] = turn
         return turn
+
+    def compact(
+        self,
+        store: ConversationStore,
+        story_id: str,
+        conversation: Conversation,
+        *,
+        keep: int = KEPT_TURNS,
+        provider: str | None = None,
+        model: str | None = None,
+        on_event: Callable[[RunEvent], None] | None = None,
+    ) -> Compacting:
+        """Have all but the last `keep` turns summarised by a model, which is then sent in their place; what people read
+        stays as it is. The model sees what was said and no tools; nothing changes unless its summary is whole.
+
+        Raises `WrongInput` when nothing is older than those turns, while an answer is arriving, and for what is no
+        model; `OverBudget` when what is to be summarised does not fit the model.
+        """
+        from engine.generation import REPLAY
+
+        conversation = store.read(conversation.id)
+        if self.turn(conversation) is not None:
+            raise WrongInput("an answer is still arriving", repair="wait for it, or stop it")
+        messages, known = conversation.messages, conversation.summary
+        count = older_than(messages, keep)
+        if count <= (known.count if known is not None else 0):
+            raise WrongInput("nothing is left to summarise before the turns that are kept", repair="keep fewer turns")
+        block = ContextBlock("summary-task", "system", TASK, 100)
+        prompt = Prompt(store.agent, story_id, store.branch, "", compile_blocks((block,)), (), ())
+        wire = self._workspace.wires.of(prompt, provider, model=model)
+        if wire.name == REHEARSAL or wire.name.startswith(REPLAY):
+            raise WrongInput("a rehearsal can't summarise", repair="choose a provider")
+        sent = (ChatMessage("user", transcript(history(messages[:count], known))),)
+        budget = self._workspace.models.budget(story_id, store.agent, provider=provider, model=model)
+        used = prompt.tokens.total + history_tokens(sent)
+        if budget.fit(used) == "no":
+            raise refusal(budget, used, prompt.blocks, "have it summarised by a model with a larger context")
+        run = Run(prompt, wire, model=model or "", history=sent, on_event=on_event, max_steps=1, input=SUMMARISING)
+        ended = self._workspace.generation.start(run)
+        return Compacting(run, count, self._submit(_summarised(store, conversation, count, ended)))
 
     def _sources(self, story_id: str, store: ConversationStore, partner: Partner) -> Sources:
         if partner.character is None:
@@ -316,8 +394,9 @@ class Conversations:
         """A warning where the prompt with its conversation may not fit. Raises `OverBudget` for one that can't."""
         budget = self._workspace.models.budget(story_id, agent, provider=provider, model=model)
         used = prompt.tokens.total + self._workspace.generation.tool_tokens(prompt)
-        used += sum(estimate_tokens(message.content) for message in sent)
+        said = history_tokens(sent)
+        used += said
         fit = budget.fit(used)
         if fit == "no" and not over_budget:
-            raise refusal(budget, used, prompt.blocks, OVER_BUDGET)
+            raise refusal(budget, used, prompt.blocks, OVER_BUDGET.format(said=said))
         return (warning(budget, used),) if fit in ("no", "maybe") else ()

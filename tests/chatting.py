@@ -44,6 +44,8 @@ class Scripted:
                 await asyncio.Event().wait()
             called = called or isinstance(item, ToolStart)
             yield Text(item) if isinstance(item, str) else item
+            if isinstance(item, Stop):
+                return
         yield Stop("tool_use" if called else "end_turn")
 
     def sent(self) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.lazy import names_of
 
 if TYPE_CHECKING:
-    from engine.chat.compaction import Compaction, compaction_of
+    from engine.chat.compaction import KEPT_TURNS, Summary
     from engine.chat.conversation import NEW_TITLE, Conversation, ConversationSummary, title_of
     from engine.chat.message import Message, answer, question
     from engine.chat.persona import STRANGER, PersonaChoice
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHAT_AGENTS",
+    "KEPT_TURNS",
     "NEW_TITLE",
     "STRANGER",
-    "Compaction",
     "Conversation",
     "ConversationStore",
     "ConversationSummary",
     "Deleted",
     "Message",
     "PersonaChoice",
+    "Summary",
     "answer",
-    "compaction_of",
     "history",
     "question",
     "settled_answer",
@@ -37,7 +37,7 @@ __all__ = [
 __getattr__ = names_of(
     __name__,
     {
-        "compaction": ("Compaction", "compaction_of"),
+        "compaction": ("KEPT_TURNS", "Summary"),
         "conversation": ("NEW_TITLE", "Conversation", "ConversationSummary", "title_of"),
         "turns": ("history", "settled_answer"),
         "message": ("Message", "answer", "question"),

@@ -5,11 +5,12 @@ Source: spec context-blocks, section 1.12.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from engine.chat.compaction import Summary, read_summary
 from engine.chat.message import OWN_KEY, Message, read_message
 from engine.chat.persona import STRANGER, PersonaChoice, read_persona
 from engine.errors import InvalidFile, Problem
@@ -17,6 +18,8 @@ from engine.text import collapse_space, cut
 
 NEW_TITLE: Final = "New chat"
 """The title of a conversation in which nothing was said yet."""
+SUMMARIES: Final = "summaries"
+"""Where the summaries stand in a file, under our own key, oldest first."""
 TITLE_LENGTH: Final = 60
 """Characters (UTF-16 units) of the first question that become the title."""
 
@@ -27,7 +30,7 @@ class Conversation:
 
     `character` is the id of the fragment that speaks and `persona` whom it speaks with (character chat only);
     `story_point` the id of the last section that it knows of, None for all of the story. `problems` is what is wrong
-    with its files and did not stand in the way.
+    with its files and did not stand in the way. `summary` is sent in place of the messages it stands for.
     """
 
     agent: str
@@ -41,6 +44,7 @@ class Conversation:
     persona: PersonaChoice = STRANGER
     story_point: str | None = None
     problems: tuple[Problem, ...] = ()
+    summary: Summary | None = None
 
     @property
     def unanswered(self) -> Message | None:
@@ -93,6 +97,10 @@ def conversation_of(agent: str, conversation_id: str, file: Path, raw: Any, entr
         else:
             messages.append(message)
     own = document.get(OWN_KEY)
+    summary = _summary(own.get(SUMMARIES) if isinstance(own, Mapping) else None, messages)
+    if summary is not None and not summary.holds(messages):
+        problems.append(Problem("its summary is of other messages, so all of them are sent", file))
+        summary = None
     given = (entry.get("title"), document.get("title"), own.get("title") if isinstance(own, Mapping) else None)
     title = next((text for text in given if isinstance(text, str) and text.strip()), NEW_TITLE)
     if title == NEW_TITLE:
@@ -109,7 +117,14 @@ def conversation_of(agent: str, conversation_id: str, file: Path, raw: Any, entr
         persona=read_persona(document.get("persona")),
         story_point=_first_text(document.get("storyPointFragmentId")) or None,
         problems=tuple(problems),
+        summary=summary,
     )
+
+
+def _summary(listed: Any, messages: Sequence[Message]) -> Summary | None:
+    """The newest summary that holds; where none does, the newest one."""
+    found = [summary for item in (listed if isinstance(listed, list) else ()) if (summary := read_summary(item))]
+    return next((item for item in reversed(found) if item.holds(messages)), found[-1] if found else None)
 
 
 def _first_text(*values: Any) -> str:

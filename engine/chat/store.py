@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine import disk
+from engine.chat.compaction import Summary, dump_summary
 from engine.chat.conversation import (
     NEW_TITLE,
+    SUMMARIES,
     Conversation,
     ConversationSummary,
     checked_document,
@@ -194,6 +196,23 @@ class ConversationStore:
         return self._changed(
             conversation_id, lambda document: {**document, "persona": dump_persona(persona)}, lambda title: title
         )
+
+    def summarise(self, conversation_id: str, summary: Summary) -> Conversation:
+        """Have a summary sent in place of the messages it stands for, which stay. Raises as `append`, and `Conflict`
+        when those are no longer what they were.
+        """
+
+        def summarised(document: dict[str, Any]) -> dict[str, Any]:
+            file = self._file(self.root, conversation_id)
+            found = conversation_of(self.agent, conversation_id, file, document, {})
+            if not summary.holds(found.messages):
+                raise Conflict("the conversation was changed meanwhile, so the summary is not kept", file=file)
+            own = own_of(document)
+            before = own.get(SUMMARIES)
+            listed = [*(before if isinstance(before, list) else ()), dump_summary(summary)]
+            return {**document, OWN_KEY: {**own, SUMMARIES: listed}}
+
+        return self._changed(conversation_id, summarised, lambda title: title)
 
     def withdraw(self, conversation_id: str, message_id: str, why: str) -> Conversation:
         """Say of a question that its turn failed for the reason `why`, so that it is not sent; with an empty one, that

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from engine.chat.compaction import Summary, without_thinking
 from engine.chat.message import Message, answer
 from engine.models.wire.base import ChatMessage
 from engine.text import is_blank
@@ -17,13 +18,17 @@ INTERRUPTED: Final = "(The answer was interrupted here.)"
 STEP_LIMIT: Final = "(The limit of steps for one answer was reached here.)"
 
 
-def history(messages: Iterable[Message]) -> tuple[ChatMessage, ...]:
-    """The messages as they are sent, oldest first: calls of tools stay with their results.
+def history(messages: Iterable[Message], summary: Summary | None = None) -> tuple[ChatMessage, ...]:
+    """The messages as they are sent, oldest first: calls of tools stay with their results. A `summary` is sent in place
+    of the first ones, and what follows it without its reasoning.
 
     A question whose turn was rolled back is left out. One that was never answered, as when the program was killed, gets
     the note, so that questions and answers alternate. For messages that were added to others, the history begins with
     that of the others.
     """
+    if summary is not None:
+        behind = history(tuple(messages)[summary.count :])
+        return (*summary.sent(), *map(without_thinking, behind))
     sent: list[ChatMessage] = []
     asked = False
     for message in messages:

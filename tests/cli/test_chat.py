@@ -90,3 +90,21 @@ def test_renamed_deleted_and_refused(run: Run, story: Path) -> None:
         assert run(*LIBRARIAN, *wrong).code == 2
     assert run("chat", "the-quay", "generation.writer", "Hi").code == 2
     assert run(*LIBRARIAN, "Hi", "--conversation", "cv-none").code == 1
+
+
+def test_the_beginning_is_summarised_and_shown_with_what_it_stands_for(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve(plain("One."), plain("They counted.\x1b[2J"), plain("Two."))
+    add(run, mock.base_url)
+    assert run(*LIBRARIAN, "--compact").code == 2
+    assert run(*LIBRARIAN, "1?", "--provider", "mine").code == 0
+    assert "nothing is left" in run(*LIBRARIAN, "--compact", "--provider", "mine").err
+    assert "can't summarise" in run(*LIBRARIAN, "--compact", "--keep", "0", "--provider", "rehearsal").err
+    done = run(*LIBRARIAN, "--compact", "--keep", "0", "--provider", "mine", "--json")
+    assert (done.code, done.document["summary"]["messages"]) == (0, 2)
+    assert run(*LIBRARIAN, "2?", "--provider", "mine").code == 0
+    assert [item["role"] for item in mock.received[2].document["messages"][2:]] == ["user", "assistant", "user"]
+    shown = run(*LIBRARIAN, "--show").text
+    assert shown.index("One.") < shown.index("sent as this summary") < shown.index("They counted.") < shown.index("2?")
+    assert "\x1b" not in shown
+    document = run(*LIBRARIAN, "--show", "--json").document
+    assert document["summary"]["model"] and len(document["messages"]) == 4

@@ -13,7 +13,7 @@ from engine.budget import OverBudget
 from engine.chat import PersonaChoice
 from engine.conversing import CONTINUE, INTERRUPTED, Partner
 from engine.errors import NotFound, StonehandError, WrongInput
-from engine.models.wire.base import Failure
+from engine.models.wire.base import Failure, Stop
 from engine.workspace import Workspace
 from tests.chatting import RENAMING, Scripted, calling
 from tests.engine.conftest import STORY
@@ -184,6 +184,83 @@ def test_nothing_is_written_for_what_cannot_be_sent(
     with pytest.raises(OverBudget):
         talk.ask(librarian, STORY, None, "Hello")
     assert librarian.summaries() == character.summaries() == ()
+
+
+def test_the_beginning_of_a_long_conversation_is_sent_as_a_summary(
+    workspace: Workspace, scripted: Callable[..., Scripted]
+) -> None:
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    wire = scripted(["One."], ["Two."], ["Three."], ["They counted."], ["Four."], ["They went on."], ["Five."])
+    saved = None
+    for text in ("1?", "2?", "3?"):
+        saved = talk.ask(store, STORY, saved, text).saved.result(5)
+    assert saved is not None
+    read = saved.messages
+    compacting = talk.compact(store, STORY, saved, keep=1)
+    saved = compacting.saved.result(5)
+    assert saved.messages == read and saved.summary is not None
+    assert (saved.summary.text, saved.summary.count, saved.summary.model) == ("They counted.", 4, "m-1")
+    request = wire.requests[-1]
+    assert request.tools == () and "Author: 2?" in request.messages[-1].content
+    assert "3?" not in request.messages[-1].content and len(request.messages) == 2
+    assert workspace.runs.all(STORY).runs[0].agent == LIBRARIAN, "it costs tokens, so it is on record"
+    with pytest.raises(WrongInput, match="nothing is left"):
+        talk.compact(store, STORY, saved, keep=1)
+    saved = talk.ask(store, STORY, saved, "4?").saved.result(5)
+    sent = [text for _, text in wire.sent()]
+    assert sent[0].endswith("They counted.") and sent[2:] == ["3?", "Three.", "4?"]
+    saved = talk.compact(store, STORY, saved, keep=1).saved.result(5)
+    asked = wire.requests[-1].messages[-1].content
+    assert "They counted." in asked and "3?" in asked and "1?" not in asked
+    # Another program changes what was summarised: the older summary still holds, then none does.
+    document = json.loads(store.read(saved.id).file.read_bytes())
+    document["messages"][5]["content"] = "3!"
+    saved.file.write_text(json.dumps(document), "utf-8")
+    changed = store.read(saved.id)
+    assert changed.summary is not None and changed.summary.text == "They counted." and changed.problems == ()
+    document["messages"][0]["content"] = "0?"
+    saved.file.write_text(json.dumps(document), "utf-8")
+    changed = store.read(saved.id)
+    assert changed.summary is None and "all of them are sent" in str(changed.problems[0])
+    talk.ask(store, STORY, changed, "5?").saved.result(5)
+    assert wire.sent()[0] == ("user", "0?")
+
+
+@pytest.mark.parametrize("script", [["Half", Failure("network", "gone")], ["Half", Stop("max_tokens")], [" "]])
+def test_a_summary_that_is_not_whole_changes_nothing(
+    workspace: Workspace, scripted: Callable[..., Scripted], script: list[Any]
+) -> None:
+    scripted(["One."], script)
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    saved = talk.ask(store, STORY, None, "1?").saved.result(5)
+    before = saved.file.read_bytes()
+    with pytest.raises(StonehandError, match="as it was"):
+        talk.compact(store, STORY, saved, keep=0).saved.result(5)
+    assert saved.file.read_bytes() == before
+    assert store.read(saved.id).summary is None
+
+
+def test_a_conversation_that_does_not_fit_is_not_sent_and_says_how_to_go_on(
+    workspace: Workspace, scripted: Callable[..., Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(["One. " * 4000], ["Short."], ["Two."])
+    talk = workspace.conversations
+    store = talk.store(STORY, LIBRARIAN)
+    saved = talk.ask(store, STORY, None, "1?").saved.result(5)
+    before = saved.file.read_bytes()
+    budget = workspace.models.budget(STORY, LIBRARIAN)
+    monkeypatch.setattr(type(budget), "fit", lambda self, tokens: "no" if tokens > 5000 else "yes")
+    with pytest.raises(OverBudget, match="--compact"):
+        talk.ask(store, STORY, saved, "2?")
+    with pytest.raises(OverBudget, match="larger context"):
+        talk.compact(store, STORY, saved, keep=0)
+    assert saved.file.read_bytes() == before
+    monkeypatch.setattr(type(budget), "fit", lambda self, tokens: "yes")
+    saved = talk.compact(store, STORY, saved, keep=0).saved.result(5)
+    monkeypatch.setattr(type(budget), "fit", lambda self, tokens: "no" if tokens > 5000 else "yes")
+    assert talk.ask(store, STORY, saved, "2?").saved.result(5).messages[-1].content == "Two."
 
 
 def test_a_character_answers_as_who_it_is_to_whom_it_knows(

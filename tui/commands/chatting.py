@@ -27,7 +27,7 @@ from tui.commands.frame import (
 from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
-    from engine.chat import Conversation, ConversationStore, PersonaChoice
+    from engine.chat import Conversation, ConversationStore, PersonaChoice, Summary
     from engine.conversing import Conversations, Partner, Turn
     from engine.runs.events import RunEvent
     from engine.runs.view import PlanView
@@ -65,6 +65,19 @@ PERSONAS = "stranger, the id of a character, or who it is in your words"
 @click.option("--list", "listed", is_flag=True, help="List the conversations.")
 @click.option("--show", is_flag=True, help="Print a conversation.")
 @click.option("--rename", metavar="TITLE", help="Give the conversation another title.")
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Have all but the last turns summarised by the model, which is sent in their place; they stay to be read.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=2,
+    show_default=True,
+    help="With --compact: how many of the last turns are sent as they are.",
+)
 @click.option("--delete", is_flag=True, help="Delete the conversation; a copy of it is kept.")
 @branch_option
 @with_workspace
@@ -88,6 +101,8 @@ def chat(
     listed: bool,
     show: bool,
     rename: str | None,
+    compact: bool,
+    keep: int,
     delete: bool,
     branch: str | None,
     as_json: bool,
@@ -98,15 +113,19 @@ def chat(
     standard output; Ctrl+C stops it, and what has arrived stays. On a terminal without a message, each line is a
     message, until Ctrl+D.
 
+    A conversation that does not fit the model is not sent, and nothing of it is ever left out unsaid: --compact has a
+    model summarise its beginning, and from then on the summary is sent in place of that.
+
     \b
     Examples:
       stonehand chat my-story librarian.chat 'Who knows about the letter?'
       stonehand chat my-story character-chat.chat --new --character ch-bafego 'Hello'
       stonehand chat my-story librarian.chat --list
       stonehand chat my-story librarian.chat --conversation cv-x1 --rename 'The letter'
+      stonehand chat my-story librarian.chat --compact --keep 4 --model cheap-model
     """
-    if sum((listed, show, rename is not None, delete, text is not None or retry)) > 1:
-        raise WrongInput("one thing at a time: a message, --list, --show, --rename, --delete or --retry")
+    if sum((listed, show, rename is not None, compact, delete, text is not None or retry)) > 1:
+        raise WrongInput("one thing at a time: a message, --list, --show, --rename, --compact, --delete or --retry")
     if accept_edits:
         if edits == "decline":
             raise WrongInput("changes are to be accepted and declined", repair="leave out --edits or --accept-edits")
@@ -129,6 +148,10 @@ def chat(
         if known is None:
             raise WrongInput("there is no conversation yet")
         return _show(known, as_json)
+    if compact:
+        if known is None:
+            raise WrongInput("there is no conversation yet")
+        return _compact(workspace, story, store, known, keep, provider, model, as_json)
     if known is not None and character is not None and known.character != character:
         raise WrongInput(f"in {known.id} another character speaks", repair="--new begins another conversation")
     if known is not None and persona is not None:
@@ -350,12 +373,60 @@ def _show(known: Conversation, as_json: bool) -> int:
             }
             for item in known.messages
         ]
-        write_json({"id": known.id, "title": known.title, "character": known.character, "messages": messages})
+        write_json(
+            {
+                "id": known.id,
+                "title": known.title,
+                "character": known.character,
+                "summary": _summary_document(known.summary),
+                "messages": messages,
+            }
+        )
         return DONE
-    for item in known.messages:
+    for index, item in enumerate(known.messages):
+        if known.summary is not None and index == known.summary.count:
+            write(f"(what stands above is sent as this summary)\n{inert(known.summary.text)}\n\n")
         mark = item.interrupted or item.withdrawn
         write(f"{item.role}{f' ({one_line(mark)})' if mark else ''}:\n{inert(item.content)}\n\n")
     return DONE
+
+
+def _compact(
+    workspace: Workspace,
+    story: str,
+    store: ConversationStore,
+    known: Conversation,
+    keep: int,
+    provider: str | None,
+    model: str | None,
+    as_json: bool,
+) -> int:
+    compacting = workspace.conversations.compact(store, story, known, keep=keep, provider=provider, model=model)
+    try:
+        with terminable():
+            saved = waited(compacting.saved)
+    except KeyboardInterrupt as interrupt:
+        compacting.stop()
+        with suppress(StonehandError):
+            waited(compacting.saved)
+        message("stopped; the conversation is as it was")
+        return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
+    for warning in compacting.run.view().warnings:
+        warn(warning)
+    summary = saved.summary
+    assert summary is not None
+    if as_json:
+        write_json({"conversation": saved.id, "summary": _summary_document(summary)})
+    else:
+        write(f"{summary.text}\n")
+    message(f"the first {summary.count} messages of {saved.id} are sent as this summary from now on")
+    return DONE
+
+
+def _summary_document(summary: Summary | None) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    return {"messages": summary.count, "text": summary.text, "model": summary.model, "createdAt": summary.created_at}
 
 
 def _rename(store: ConversationStore, conversation: str, title: str, as_json: bool) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,12 +17,19 @@ from engine.chat import (
     ConversationStore,
     Message,
     answer,
-    compaction_of,
     history,
     question,
     settled_answer,
 )
-from engine.chat.compaction import ACKNOWLEDGED, history_tokens
+from engine.chat.compaction import (
+    ACKNOWLEDGED,
+    dump_summary,
+    history_tokens,
+    older_than,
+    read_summary,
+    summary_of,
+    transcript,
+)
 from engine.chat.turns import INTERRUPTED, STEP_LIMIT
 from engine.models.wire.base import ChatMessage
 from engine.models.wire.conversation import answered
@@ -135,17 +144,29 @@ def test_what_was_sent_is_never_changed(
             assert store.read(known.id).messages == known.messages
 
 
-def test_a_long_history_is_shortened_before_a_turn() -> None:
+def test_a_summary_stands_for_the_first_messages() -> None:
     thinking = ChatMessage("assistant", "Yes.", (ThinkingPart("Hm.", "s"), TextPart("Yes.")))
-    long = (ChatMessage("user", "a " * 400), thinking, ChatMessage("user", "Go on"), CALLING, RESULT, thinking)
-    size = history_tokens(long)
-    assert compaction_of(long, None, 1) is None
-    assert compaction_of(long, size, 1) is None
-    assert compaction_of(long, 10, 2) is None
-    assert compaction_of(long, 10, 1, failed_at=size) is None
-    found = compaction_of(long, 10, 1, failed_at=size // 2)
-    assert found is not None and found.older == long[:2]
-    after = found.with_summary("They said a.")
-    assert [message.role for message in after] == ["user", "assistant", "user", "assistant", "tool", "assistant"]
-    assert after[1].content == ACKNOWLEDGED and "They said a." in after[0].content
-    assert after[3:5] == (CALLING, RESULT) and after[5].parts == (TextPart("Yes."),)
+    talked = (
+        question("a " * 400),
+        answer("Aha."),
+        question("Odd"),
+        question("Go on"),
+        answer("Yes.", steps=(CALLING, RESULT, thinking)),
+    )
+    talked = (*talked[:2], replace(talked[2], withdrawn="too odd"), *talked[3:])
+    assert [older_than(talked, keep) for keep in (0, 1, 2, 3)] == [5, 3, 0, 0]
+    assert older_than((*talked, question("More")), 0) == 5, "what waits for its answer is sent"
+    summary = summary_of(talked, 3, " They said a. ", "2026-01-01T00:00:00.000Z", "m-1")
+    assert read_summary(json.loads(json.dumps(dump_summary(summary)))) == summary
+    sent = history(talked, summary)
+    assert [message.role for message in sent] == ["user", "assistant", "user", "assistant", "tool", "assistant"]
+    assert sent[1].content == ACKNOWLEDGED and sent[0].content.endswith("They said a.")
+    assert sent[3:5] == (CALLING, RESULT) and sent[5].parts == (TextPart("Yes."),)
+    assert history_tokens(sent) < history_tokens(history(talked)) / 2
+    assert summary.holds(talked) and summary.holds(talked[:3])
+    assert not summary.holds(talked[:2]) and not summary.holds((replace(talked[0], content="b"), *talked[1:]))
+    told = transcript(history(talked))
+    assert "Author: Go on" in told and "[calls " in told and "[result] " in told and "Odd" not in told
+    good = {"count": 1, "of": "", "text": "x"}
+    for bad in (None, {}, {**good, "count": 0}, {**good, "count": True}, {**good, "text": " "}, {**good, "of": 1}):
+        assert read_summary(bad) is None
