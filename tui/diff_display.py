@@ -216,7 +216,11 @@ class TerminalModel:
             self._paint_unmeasured(x, y, strip, system, pen)
             return
         row = self._rows[y]
-        cells = cells[: self.width - x]
+        room = self.width - x
+        if len(cells) > room and _is_tail(cells[room]):
+            room -= 1  # a wide character that has half its room left is drawn where the terminal likes
+            row[x + room] = None
+        cells = cells[:room]
         if row[x : x + len(cells)] == cells:
             return
         changed = self._changed(row, x, cells)

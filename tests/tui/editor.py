@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -121,7 +122,9 @@ class Editor:
     # -- what the screen shows
 
     def lines(self) -> list[str]:
-        """The screen in front, as text."""
+        """The screen in front, as text, with what is behind a dialog."""
+        # As Textual before it draws a frame; without, what is behind is blank unless it was drawn just before.
+        visible_screen_stack.set(self.app._background_screens)
         return [strip.text for strip in self.app.screen._compositor.render_strips()]
 
     def grid(self) -> str:

@@ -54,6 +54,16 @@ async def test_a_storm_of_resizes_while_typing(editor: Open) -> None:
         assert ed.shows("The Quay") and ed.shows("House style")
 
 
+async def test_what_is_behind_a_dialog_follows_the_terminal(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await ed.press("a")
+        for size in ((120, 40), (80, 24), (200, 60)):
+            await resize(ed, *size)
+            assert ed.shows("Add a block") and ed.shows("SYSTEM") and ed.shows("J/K move"), size
+            ed.app.screen.refresh()
+            assert ed.shows("Add a block") and ed.shows("SYSTEM") and ed.shows("J/K move"), size
+
+
 @pytest.mark.parametrize("key", ["p", "g", "question_mark", "a", "s", "R", "ctrl+p"])
 async def test_every_screen_at_every_size(editor: Open, key: str) -> None:
     async with editor() as ed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -18,10 +19,11 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App, ComposeResult, ReturnType
 from textual.containers import Horizontal, Vertical
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import DataTable, Footer, Input, OptionList, Static, TextArea
@@ -168,6 +170,48 @@ async def test_random_sessions_end_in_the_same_screen(seed: int) -> None:
         assert app.diffed.bytes < app.whole.bytes / 1.5
 
 
+class OneTerminal(TwoTerminals):
+    """Feeds the differences of all frames to a terminal that shows something else at each new size."""
+
+    stale = 0
+
+    def new_terminals(self) -> None:
+        super().new_terminals()
+        self.diffed.feed("".join(f"\x1b[{y + 1}H{'#' * self.size.width}" for y in range(self.size.height)))
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not self._batch_count:
+            if (self.model.width, self.model.height) != tuple(self.size):
+                self.new_terminals()
+            self.stale += len(lines_of(renderable)) != self.size.height
+            self.diffed.feed(self.model.update(renderable, ColorSystem.TRUECOLOR))
+        App._display(self, screen, renderable)
+
+
+async def test_frames_of_another_size_leave_no_trace() -> None:
+    rng = random.Random(5)
+    app = OneTerminal()
+    async with app.run_test(size=(100, 30)) as pilot:
+        for step in range(25):
+            size = Size(*rng.choice(((100, 30), (61, 20), (120, 40), (99, 31), (44, 12))))
+            app.post_message(events.Resize(size, size))
+            app.post_message(events.Key(rng.choice(("down", "pagedown", "tab")), None))
+            app.query_one("#counter", Static).update(f"{step} 漢字漢字")
+            await asyncio.sleep(rng.choice((0, 0, 0.004, 0.01)))
+        assert app.stale > 3
+
+        def shown() -> tuple[list[str], list[str]]:
+            strips = app.screen._compositor.render_strips()
+            return [line.rstrip() for line in app.diffed.screen.display], [strip.text.rstrip() for strip in strips]
+
+        for _ in range(60):
+            await pilot.pause(0.05)
+            terminal, drawn = shown()
+            if terminal == drawn:
+                break
+        assert terminal == drawn
+
+
 def frame(*lines: list[Strip], width: int = 20) -> LayoutUpdate:
     return LayoutUpdate(list(lines), Region(0, 0, width, len(lines)))
 
@@ -199,6 +243,15 @@ def test_random_strips_of_narrow_and_wide_characters() -> None:
             whole.feed(f"\x1b[{y}H" + "".join(part.render(CONSOLE) for part in line))
         diffed.feed(model.update(update_, ColorSystem.TRUECOLOR))
         assert differences(diffed, whole) == []
+
+
+def test_a_wide_character_is_not_cut_in_two_at_the_edge() -> None:
+    """Of a frame that was laid out before the terminal shrank."""
+    model = TerminalModel(5, 1)
+    assert "漢" not in update(model, [strip(("abcd漢字", ""))])
+    terminal = Terminal(5, 1)
+    terminal.feed(update(model, [strip(("abcde", ""))]))
+    assert terminal.screen.display == ["    e"]
 
 
 def test_nothing_is_sent_twice() -> None:
@@ -405,8 +458,6 @@ def test_the_mixin_stays_out_of_headless_runs() -> None:
     class Headless(DiffDisplayApp[None]):
         def compose(self) -> ComposeResult:
             yield Static("text")
-
-    import asyncio
 
     async def run() -> None:
         app = Headless()
