@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import sys
 import time
 
 from tests.e2e.place import Place, ctrl, edit_block, has_ended, until
@@ -49,6 +51,41 @@ def test_generating(place: Place) -> None:
         until(lambda: set((place.content / "fragments").iterdir()) - fragments, "the passage is kept")
         until(lambda: not place.passages(""), "it is no longer open")
         app.wait_for("stopped")
+
+
+QUICK = """
+import engine.workspace.wires
+engine.workspace.wires.WORDS_PER_SECOND = 400.0
+from tui.launch import main
+main()
+"""
+"""The program, its rehearsal quicker than any link."""
+
+
+def test_a_passage_is_completed(place: Place) -> None:
+    """However much is shown meanwhile: what nobody takes is left out, and neither kept nor sent late."""
+    fragments = set((place.content / "fragments").iterdir())
+    with place.open(program=[sys.executable, "-c", QUICK]) as app:
+        app.write(b"g")
+        app.wait_for("what should happen next")
+        app.write(ctrl("g"))
+        app.wait_for("writing")
+        stall(app)
+        part = place.passages(".part")[0]
+        size = -1
+        while size != (size := part.stat().st_size):
+            time.sleep(1.0)
+        app.write(ctrl("s"))
+        until(lambda: set((place.content / "fragments").iterdir()) - fragments, "the passage is kept")
+        before = len(app.output)
+        app.wait_for("kept as pr-")
+        assert len(app.output) - before < 100_000
+        app.drain(0.5)
+        shown = app.screen()
+        app.press(ctrl("l"), quiet=0.4)
+        assert app.screen() == shown
+    (kept,) = set((place.content / "fragments").iterdir()) - fragments
+    assert len(json.loads(kept.read_bytes())["content"]) > 500
 
 
 def test_being_ended(place: Place) -> None:
