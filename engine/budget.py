@@ -15,6 +15,7 @@ from engine.errors import StonehandError
 from engine.models.resolution import DEFAULT_MAX_OUTPUT_TOKENS
 from engine.models.tokens import TOTAL_MARGIN as TOTAL_MARGIN
 from engine.models.windows import Window
+from engine.text import Phrase
 
 Fit = Literal["yes", "maybe", "no", "unknown"]
 """Whether a prompt fits: as far as the margin of its estimate goes it does, may or does not; no window is known."""
@@ -139,16 +140,32 @@ def refusal(budget: Budget, estimate: int, blocks: Iterable[Costed], repair: str
     biggest = ", ".join(f"{block.name} ~{block.tokens or 0:,}" for block in largest(blocks, LARGEST_NAMED))
     window = budget.window
     return OverBudget(
-        f"not sent: the prompt does not fit {window.model}. It has ~{estimate:,} tokens, at least "
-        f"{least(estimate):,}, and {budget.room or 0:,} are free: {window.tokens or 0:,} less {budget.reserve:,} "
-        f"kept for the answer. It is ~{budget.excess(estimate):,} too long; the largest blocks: {biggest}",
+        Phrase(
+            "not sent: the prompt does not fit {model}. It has ~{estimate:,} tokens, at least {least:,}, and {room:,} "
+            "are free: {tokens:,} less {reserve:,} kept for the answer. It is ~{excess:,} too long; the largest "
+            "blocks: {biggest}",
+            model=window.model,
+            estimate=estimate,
+            least=least(estimate),
+            room=budget.room or 0,
+            tokens=window.tokens or 0,
+            reserve=budget.reserve,
+            excess=budget.excess(estimate),
+            biggest=biggest,
+        ),
         repair=repair,
     )
 
 
-def warning(budget: Budget, estimate: int) -> str:
+def warning(budget: Budget, estimate: int) -> Phrase:
     """What to say when a prompt may not fit."""
-    return (
-        f"the prompt may not fit {budget.window.model}: it has ~{estimate:,} tokens, between {least(estimate):,} and "
-        f"{most(estimate):,}, and {budget.room or 0:,} are free when {budget.reserve:,} are kept for the answer"
+    return Phrase(
+        "the prompt may not fit {model}: it has ~{estimate:,} tokens, between {least:,} and {most:,}, and {room:,} are "
+        "free when {reserve:,} are kept for the answer",
+        model=budget.window.model,
+        estimate=estimate,
+        least=least(estimate),
+        most=most(estimate),
+        room=budget.room or 0,
+        reserve=budget.reserve,
     )

@@ -42,7 +42,7 @@ from engine.runs import Directions, Run, RunView
 from engine.session import Loaded
 from engine.story import Fragment
 from engine.story.branches import now_iso
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 
 if TYPE_CHECKING:
     from engine.runs.events import RunEvent
@@ -164,7 +164,10 @@ class Turn:
             with suppress(OSError):  # the write says what is wrong
                 self._rescued.mkdir(mode=0o700, parents=True, exist_ok=True)
             disk.write_atomic(file, settled.content.encode("utf-8", "replace"))
-            raise StonehandError(f"the answer can't be kept: {error}", repair=f"it is written to {file}") from None
+            raise StonehandError(
+                Phrase("the answer can't be kept: {error}", error=error.problem.told()),
+                repair=Phrase("it is written to {file}", file=file),
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +379,8 @@ class Conversations:
         character = snapshot.get(partner.character)
         if character is None:
             raise NotFound(
-                f"the character {partner.character} is not in the story", repair="begin another conversation"
+                Phrase("the character {character} is not in the story", character=partner.character),
+                repair="begin another conversation",
             )
         persona: Persona = partner.persona.persona(snapshot)
         return Sources(character=character, persona=persona, story_point=partner.story_point)

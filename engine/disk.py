@@ -25,6 +25,7 @@ from types import EllipsisType, MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from engine.errors import Conflict, InvalidFile, Problem, StonehandError, WrongInput
+from engine.text import Phrase
 
 T = TypeVar("T")
 
@@ -46,14 +47,16 @@ def child(root: Path, *parts: str) -> Path:
     """
     for part in parts:
         if not _is_plain_name(part):
-            raise WrongInput(f"{part!r} can't be used as a file name", repair="use one plain name, without slashes")
+            raise WrongInput(
+                Phrase("{part!r} can't be used as a file name", part=part), repair="use one plain name, without slashes"
+            )
     path = root.joinpath(*parts)
     try:
         real, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
     except OSError as error:
-        raise StonehandError(f"can't be reached: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be reached: {reason}", reason=_reason(error)), file=path) from None
     if real != real_root and real_root not in real.parents:
-        raise WrongInput(f"{'/'.join(parts)!r} leads out of {root} through a link")
+        raise WrongInput(Phrase("{known!r} leads out of {root} through a link", known="/".join(parts), root=root))
     return path
 
 
@@ -98,12 +101,14 @@ def parse_json(data: bytes, file: Path) -> Any:
         raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
     except json.JSONDecodeError as error:
         what = error.msg[:1].lower() + error.msg[1:].removesuffix(" starting at")
-        reason = f"is not valid JSON: {what} at column {error.colno}"
+        reason = Phrase("is not valid JSON: {what} at column {column}", what=Phrase.of(what), column=error.colno)
         raise InvalidFile(reason, file=file, line=error.lineno, repair="repair it in a text editor") from None
     except RecursionError:
         raise InvalidFile("is nested too deeply to be read", file=file) from None
     except ValueError as error:  # from the two number hooks, or an integer of thousands of digits
-        raise InvalidFile(f"is not valid JSON: {error}", file=file, repair="repair it in a text editor") from None
+        raise InvalidFile(
+            Phrase("is not valid JSON: {error}", error=error), file=file, repair="repair it in a text editor"
+        ) from None
 
 
 def json_value(text: str, at: int) -> tuple[Any, int]:
@@ -220,7 +225,7 @@ def stamp_of(path: Path) -> Stamp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise StonehandError(f"can't be read: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be read: {reason}", reason=_reason(error)), file=path) from None
     return Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
@@ -235,7 +240,7 @@ def read_bytes(path: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise StonehandError(f"can't be read: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be read: {reason}", reason=_reason(error)), file=path) from None
 
 
 def read_json(path: Path) -> Any | None:
@@ -262,9 +267,9 @@ def _read(path: str, size: int) -> bytes:
         os.close(handle)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception) -> Phrase:
     text = getattr(error, "strerror", None) or str(error)
-    return text[:1].lower() + text[1:]
+    return Phrase.of(text[:1].lower() + text[1:])
 
 
 def write_atomic(
@@ -283,7 +288,7 @@ def write_atomic(
         target.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666 if mode is None else mode)
     except OSError as error:
-        raise StonehandError(f"can't be written: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be written: {reason}", reason=_reason(error)), file=path) from None
     try:
         try:
             _write(handle, data)
@@ -299,7 +304,7 @@ def write_atomic(
         _replace(temp, target)
     except OSError as error:
         _discard(temp)
-        raise StonehandError(f"can't be written: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be written: {reason}", reason=_reason(error)), file=path) from None
     except BaseException:
         _discard(temp)
         raise
@@ -312,7 +317,7 @@ def remove_file(path: Path, *, expected: bytes) -> None:
     try:
         path.unlink()
     except OSError as error:
-        raise StonehandError(f"can't be deleted: {_reason(error)}", file=path) from None
+        raise StonehandError(Phrase("can't be deleted: {reason}", reason=_reason(error)), file=path) from None
     _sync_folder(path.parent)
 
 
@@ -320,9 +325,11 @@ def _compare(path: Path, expected: bytes | None) -> None:
     found = read_bytes(path)
     if found == expected:
         return
-    what = "created" if expected is None else "deleted" if found is None else "changed"
+    what = Phrase("created" if expected is None else "deleted" if found is None else "changed")
     raise Conflict(
-        f"was {what} by another program; nothing was overwritten", file=path, repair="load it again or merge"
+        Phrase("was {what} by another program; nothing was overwritten", what=what),
+        file=path,
+        repair="load it again or merge",
     )
 
 
@@ -470,7 +477,9 @@ def _lock_of_folder(place: Path, path: Path) -> Iterator[None]:
 
 def _held_too_long(path: Path) -> StonehandError:
     return StonehandError(
-        f"is being written by another Stonehand for more than {LOCK_TIMEOUT:g} seconds",
+        Phrase(
+            "is being written by another Stonehand for more than {lock_timeout:g} seconds", lock_timeout=LOCK_TIMEOUT
+        ),
         file=path,
         repair="try again, or close the other one",
     )
@@ -552,8 +561,8 @@ _OUTSIDE: Final = "is a link that leads out of the story"
 _LINK_REPAIR: Final = "put a copy of what it leads to in its place"
 
 
-def _told(error: OSError) -> str:
-    return _OUTSIDE if error.args == (_OUTSIDE,) else f"can't be read: {_reason(error)}"
+def _told(error: OSError) -> Phrase:
+    return Phrase(_OUTSIDE) if error.args == (_OUTSIDE,) else Phrase("can't be read: {reason}", reason=_reason(error))
 
 
 class FolderCache(Generic[T]):
@@ -618,7 +627,9 @@ class FolderCache(Generic[T]):
                         continue
                     except OSError as error:  # also a link that leads to itself
                         repair = _LINK_REPAIR if file.is_symlink() else "see to it that it can be read"
-                        problem = Problem(f"{_told(error)}, so it was skipped", self.folder / name, repair=repair)
+                        problem = Problem(
+                            Phrase("{told}, so it was skipped", told=_told(error)), self.folder / name, repair=repair
+                        )
                         changed = changed or entry is None or entry.problems != (problem,)
                         fresh[name] = _Entry(_NO_STAMP, None, None, (problem,))
                         continue
@@ -674,7 +685,7 @@ class FolderCache(Generic[T]):
         except FileNotFoundError:
             return None, True
         except OSError as error:
-            problem = Problem(f"can't be read, so it was skipped: {_reason(error)}", path)
+            problem = Problem(Phrase("can't be read, so it was skipped: {reason}", reason=_reason(error)), path)
             # No digest can match: it is tried again at the next scan, whatever its stamp.
             return _Entry(stamp, b"", None, (problem,)), entry is None or entry.problems != (problem,)
         digest = _digest(data) if (entry is not None and entry.digest) or _may_hide_a_change(stamp[0], now) else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from engine.text import Phrase
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -31,9 +33,13 @@ class Problem:
         return place
 
     def __str__(self) -> str:
-        where = self.where()
-        text = f"{where}: {self.message}" if where else self.message
-        return f"{text} — {self.repair}" if self.repair else text
+        return str(self.told())
+
+    def told(self) -> Phrase:
+        """Where, what and what to do about it in one line, as a text that can be told in another language."""
+        where, message = self.where(), Phrase.of(self.message)
+        text = Phrase("{where}: {message}", where=where, message=message) if where else message
+        return Phrase("{text} — {repair}", text=text, repair=Phrase.of(self.repair)) if self.repair else text
 
 
 class StonehandError(Exception):

@@ -33,7 +33,7 @@ from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.usage import TokenUsage
 from engine.runs.view import RunView
 from engine.story import Fragment, Settings, StoryFolder
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 from engine.tools.analyzing import save_analysis
 from engine.tools.editing import when_applied
 from engine.tools.host import Host
@@ -273,9 +273,11 @@ class Generation:
         if mode == "generate":
             return None
         if definition.name not in (WRITER, PREWRITER):
-            raise WrongInput(f"{definition.name} writes no passages", repair=f"use {WRITER}")
+            raise WrongInput(
+                Phrase("{name} writes no passages", name=definition.name), repair=Phrase("use {writer}", writer=WRITER)
+            )
         if fragment is None:
-            raise WrongInput(f"to {mode}, a passage has to be chosen")
+            raise WrongInput(Phrase("to {mode}, a passage has to be chosen", mode=mode))
         if mode == "refine" and is_blank(said):
             raise WrongInput("to refine a passage, say what is to be changed")
         return self._passage(get, fragment)
@@ -284,14 +286,16 @@ class Generation:
     def _passage(get: Callable[[str], Fragment | None], fragment: str) -> Fragment:
         found = get(fragment)
         if found is None or found.type != "prose":
-            raise NotFound(f"there is no passage {fragment}", repair="choose another one")
+            raise NotFound(Phrase("there is no passage {fragment}", fragment=fragment), repair="choose another one")
         return found
 
     def _sources(self, session: Session, definition: AgentDefinition, target: str | None) -> Sources:
         if target is None:
             if definition.subject is not None and definition.name != ANALYZE:
                 kinds = " or ".join(definition.subject.types) or "any type"
-                raise WrongInput(f"{definition.name} needs a fragment of {kinds}", repair="choose one")
+                raise WrongInput(
+                    Phrase("{name} needs a fragment of {kinds}", name=definition.name, kinds=kinds), repair="choose one"
+                )
             return NO_SOURCES
         return self._workspace.sources_of(session.story, session.branch, definition.name, target, session.author_input)
 
@@ -398,7 +402,7 @@ class Generation:
         try:
             record(folder, run)
         except StonehandError as error:
-            run.warn(f"the run has no log: {error}")
+            run.warn(Phrase("the run has no log: {problem}", problem=error.problem.told()))
 
     def _count(self, folder: StoryFolder, turn: Turn) -> None:
         reported = [step.usage for step in turn.usages if step.reported]
@@ -444,7 +448,7 @@ class Generation:
         except StonehandError as error:
             problems = [error.problem]
         for problem in problems:
-            run.warn(str(problem))
+            run.warn(problem.told())
 
     async def _invoked(self, parent: Run, session: Session, invocation: Invocation, provider: str | None) -> Invoked:
         """Carry out an agent that another one invokes, on the same story and branch; stopped with that one."""
@@ -454,7 +458,7 @@ class Generation:
         finally:
             await asyncio.shield(asyncio.to_thread(self.finished, child))
         if view.phase == "failed":
-            raise StonehandError(f"{invocation.agent} failed: {view.failure}")
+            raise StonehandError(Phrase("{agent} failed: {failure}", agent=invocation.agent, failure=view.failure))
         details: dict[str, Any] = {}
         if view.directions:
             details["directions"] = [direction.document() for direction in view.directions]

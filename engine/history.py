@@ -20,6 +20,7 @@ from engine.runs.records import RunList, RunRecords, record_of
 from engine.runs.used import UsageTotals, read_usage
 from engine.session import Session
 from engine.story import StoryFolder
+from engine.text import Phrase
 
 _ANSWER = "assistant"
 """The role of what agents wrote, in a comparison."""
@@ -111,7 +112,9 @@ class RunHistory:
         """
         name = detail.record.agent
         if name not in {definition.name for definition in agents()}:
-            raise StonehandError(f"the run {detail.record.id} is of {name}, which is no agent here")
+            raise StonehandError(
+                Phrase("the run {id} is of {name}, which is no agent here", id=detail.record.id, name=name)
+            )
         session = self._host.session(story, name, self._host.story(story).branch(branch).id, model=model)
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)

@@ -33,7 +33,7 @@ from engine.context.state import ContextState
 from engine.errors import Problem, StonehandError, WrongInput
 from engine.models.wire.base import ChatMessage
 from engine.story.fragment import Fragment
-from engine.text import collapse_space
+from engine.text import Phrase, collapse_space
 
 T = TypeVar("T")
 
@@ -169,7 +169,14 @@ class HookChain:
                 value = check(self._awaited(result) if isawaitable(result) else result)
             except StopRun as stop:
                 if stops:
-                    raise StopRun(f"{owner} ({name}) stops this: {stop.problem.message}") from None
+                    raise StopRun(
+                        Phrase(
+                            "{owner} ({name}) stops this: {message}",
+                            owner=owner,
+                            name=name,
+                            message=Phrase.of(stop.problem.message),
+                        )
+                    ) from None
                 problems.append(_failure(owner, name, stop))
             except Exception as error:
                 problems.append(_failure(owner, name, error))
@@ -213,7 +220,9 @@ class HookRegistry:
             raise WrongInput("hooks need the name of their owner")
         with self._lock:
             if any(other.owner == hooks.owner for other in self._chain.hooks):
-                raise WrongInput(f"the hooks of {hooks.owner!r} are there already", repair="remove them first")
+                raise WrongInput(
+                    Phrase("the hooks of {owner!r} are there already", owner=hooks.owner), repair="remove them first"
+                )
             self._chain = HookChain((*self._chain.hooks, hooks), self._submit)
 
     def remove(self, owner: str) -> bool:
@@ -229,7 +238,15 @@ class HookRegistry:
 def _failure(owner: str, name: HookName, error: Exception) -> Problem:
     kind = "" if isinstance(error, StonehandError) else f"{type(error).__name__}: "
     text = error.problem.message if isinstance(error, StonehandError) else str(error)
-    return Problem(f"the hook {name} of {owner!r} failed and was skipped: {kind}{collapse_space(text) or 'no reason'}")
+    return Problem(
+        Phrase(
+            "the hook {name} of {owner!r} failed and was skipped: {kind}{reason}",
+            name=name,
+            owner=owner,
+            kind=kind,
+            reason=collapse_space(text) or "no reason",
+        )
+    )
 
 
 def _on_a_copy(

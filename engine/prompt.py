@@ -33,6 +33,7 @@ from engine.hooks import NO_HOOKS, HookChain, HookContext
 from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
+from engine.text import Phrase
 
 _TOO_LONG = f"not run: the scripts of this prompt took {PROMPT_SECONDS:g} s together"
 OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
@@ -349,7 +350,7 @@ def assemble(base: Base, config: BlockConfig, scripts: Mapping[str, ScriptResult
         input=base.author_input,
         messages=messages,
         tools=tuple(tool for tool in base.agent.tools if tool not in disabled),
-        warnings=(*map(str, problems), *_warnings(base, config, scripts, blocks)),
+        warnings=(*(problem.told() for problem in problems), *_warnings(base, config, scripts, blocks)),
         context_ids=context_ids(base.state),
         hooks=base.hooks,
         disabled_tools=disabled,
@@ -377,7 +378,12 @@ def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]
         if result is None or result.kind == ENGINE_MISSING:
             reason = result.error if result is not None else "it has not run yet"
             raise StonehandError(
-                f"script block {block.name!r} ({block.id}) was not evaluated: {reason}",
+                Phrase(
+                    "script block {name!r} ({id}) was not evaluated: {reason}",
+                    name=block.name,
+                    id=block.id,
+                    reason=reason,
+                ),
                 repair="disable the block, or mend the cause",
             )
 
@@ -388,15 +394,19 @@ def _warnings(
     for block in config.customBlocks:
         result = scripts.get(block.content) if is_evaluated(block, config) else None
         if result is not None and result.error is not None:
-            line = f", line {result.line}" if result.line is not None else ""
-            yield f"script block {block.name!r} ({block.id}{line}): {result.error}"
+            name, error = block.name, result.error
+            if result.line is None:
+                yield Phrase("script block {name!r} ({id}): {error}", name=name, id=block.id, error=error)
+            else:
+                at_line = "script block {name!r} ({id}, line {line}): {error}"
+                yield Phrase(at_line, name=name, id=block.id, line=result.line, error=error)
     missing = dict.fromkeys(
         match[1] for block in blocks for match in TAG.finditer(block.content) if base.resolve(match[1], True) is None
     )
-    yield from (f"fragment tag <@{fragment_id}> names no fragment" for fragment_id in missing)
+    yield from (Phrase("fragment tag <@{id}> names no fragment", id=fragment_id) for fragment_id in missing)
     known = base.known_ids | {block.id for block in config.customBlocks}
     yield from (
-        f"override for {block_id}: this agent has no such block"
+        Phrase("override for {id}: this agent has no such block", id=block_id)
         for block_id in config.overrides
         if block_id not in known and renamed_block(block_id, base.known_ids) is None
     )

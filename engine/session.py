@@ -189,11 +189,17 @@ class Session:
             if row.key == key:
                 return row
         if self.base is not None and (new := renamed_block(key, self.base.known_ids)) is not None:
-            raise NotFound(f"{self.agent} has no block {key!r}", repair=f"it is called {new} now")
+            raise NotFound(
+                Phrase("{agent} has no block {key!r}", agent=self.agent, key=key),
+                repair=Phrase("it is called {new} now", new=new),
+            )
         keys = [row.key for row in self.rows]
         known = ", ".join(keys[:KEYS_NAMED]) + (f" and {len(keys) - KEYS_NAMED} more" * (len(keys) > KEYS_NAMED))
         close = did_you_mean(key, {row.key: (row.name,) for row in self.rows})
-        raise NotFound(f"{self.agent} has no block {key!r}", repair=f"{close}blocks: {known or 'none'}")
+        raise NotFound(
+            Phrase("{agent} has no block {key!r}", agent=self.agent, key=key),
+            repair=Phrase("{close}blocks: {known}", close=close, known=known or "none"),
+        )
 
     def text(self, key: str) -> str:
         """The text that can be edited: the body of a custom block, the custom content of a built-in one."""
@@ -461,8 +467,10 @@ class Session:
         new = left.successor
         if new is None or not left.renamable:
             raise WrongInput(
-                f"{new} has an override too",
-                repair=f"take over by hand what is wanted of that of {block_id}, and remove it",
+                Phrase("{new} has an override too", new=new),
+                repair=Phrase(
+                    "take over by hand what is wanted of that of {block_id}, and remove it", block_id=block_id
+                ),
             )
         label = Phrase("renamed {name} to {new}", name=block_id, new=new)
         return self._apply(label, lambda config: rename_id(config, block_id, new))
@@ -479,17 +487,22 @@ class Session:
         """Switch a tool on or off. Raises `NotFound` for one the agent does not have."""
         if tool not in known:
             new = RENAMED_TOOLS.get(tool)
-            now = f", which is the old name of {new}" if new is not None else ""
+            now = "" if new is None else Phrase(", which is the old name of {new}", new=new)
             close = "" if new is not None else did_you_mean(tool, dict.fromkeys(known, ()))
-            repair = f"{close}tools: {', '.join(known) or 'none'}"
-            raise NotFound(f"{self.agent} has no tool {tool!r}{now}", repair=repair)
+            repair = Phrase("{close}tools: {known}", close=close, known=", ".join(known) or "none")
+            raise NotFound(
+                Phrase("{agent} has no tool {tool!r}{now}", agent=self.agent, tool=tool, now=now), repair=repair
+            )
         label = Phrase("enabled the tool {name}" if enabled else "disabled the tool {name}", name=tool)
         return self._apply(label, lambda config: edits.set_tool(config, tool, enabled))
 
     def set_auto_analysis(self, enabled: bool) -> Change | None:
         """Let the analysis run by itself after a save, or not. Raises `WrongInput` for an agent that never does."""
         if self.agent != ANALYZE:
-            raise WrongInput(f"{self.agent} never runs by itself", repair=f"this is for {ANALYZE}")
+            raise WrongInput(
+                Phrase("{agent} never runs by itself", agent=self.agent),
+                repair=Phrase("this is for {analyze}", analyze=ANALYZE),
+            )
         label = "enabled the analysis after a save" if enabled else "disabled the analysis after a save"
         return self._apply(label, lambda config: edits.set_auto_analysis(config, enabled))
 
@@ -507,7 +520,9 @@ class Session:
         for left in self.leftovers:
             if left.id == block_id and left.kind in kinds:
                 return left
-        raise NotFound(f"nothing of the kind is left over for {block_id!r}", file=self.document.file)
+        raise NotFound(
+            Phrase("nothing of the kind is left over for {block_id!r}", block_id=block_id), file=self.document.file
+        )
 
     def _moving(self, name: str, moved: Collection[str]) -> Phrase:
         """What a move is called: the whole order is written, so orders that others were pinned to are given up."""
@@ -530,7 +545,10 @@ class Session:
     def _custom(self, key: str) -> Row:
         row = self.row(key)
         if not row.custom:
-            raise WrongInput(f"{row.name} is a built-in block", repair="only custom blocks can be changed like this")
+            raise WrongInput(
+                Phrase("{name} is a built-in block", name=row.name),
+                repair="only custom blocks can be changed like this",
+            )
         return row
 
     def _rows_of(self, keys: Iterable[str]) -> list[Row]:
@@ -587,9 +605,15 @@ def _name(name: str) -> str:
     """
     name = _CONTROL.sub("", collapse_space(name))
     if not name:
-        raise WrongInput("a block needs a name", repair=f"give it one of 1 to {LONGEST_NAME} characters")
+        raise WrongInput(
+            "a block needs a name",
+            repair=Phrase("give it one of 1 to {longest_name} characters", longest_name=LONGEST_NAME),
+        )
     if (length := utf16_length(name)) > LONGEST_NAME:
-        raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {LONGEST_NAME}")
+        raise WrongInput(
+            Phrase("the name is {length} characters long", length=length),
+            repair=Phrase("give it at most {longest_name}", longest_name=LONGEST_NAME),
+        )
     return name
 
 
@@ -601,7 +625,10 @@ def _named(rows: Sequence[Row]) -> str:
 def _check_order(order: Number | None) -> None:
     """Raises `WrongInput` for an order that no file can hold as it is."""
     if order is not None and ORDER_LIMIT < abs(order) != math.inf:
-        raise WrongInput("an order as large can't be stored exactly", repair=f"give one up to {ORDER_LIMIT}")
+        raise WrongInput(
+            "an order as large can't be stored exactly",
+            repair=Phrase("give one up to {order_limit}", order_limit=ORDER_LIMIT),
+        )
 
 
 def _override_text(config: BlockConfig, block_id: str, text: str) -> BlockConfig:

@@ -32,6 +32,17 @@ class Phrase(str):
         self.values = values
         return self
 
+    @classmethod
+    def of(cls, text: str) -> Phrase:
+        """A whole text that may be told in another language as it is; what is a phrase already stays what it is."""
+        return text if isinstance(text, Phrase) else cls(text.replace("{", "{{").replace("}", "}}"))
+
+
+def listed(parts: Sequence[str], between: str = ", ") -> Phrase:
+    """Texts in a row, each of which knows still what it was made of."""
+    fields = {f"part{number}": part for number, part in enumerate(parts)}
+    return Phrase(between.join(f"{{{name}}}" for name in fields), **fields)
+
 
 def js_trim(text: str) -> str:
     """`text` without leading and trailing JavaScript white space."""
@@ -67,7 +78,7 @@ def did_you_mean(wanted: str, known: Mapping[str, Sequence[str]]) -> str:
         for name in (key, *names):
             called.setdefault(name.casefold(), key)
     close = get_close_matches(wanted.casefold(), called, 1)
-    return f"did you mean {called[close[0]]!r}? " if close else ""
+    return Phrase("did you mean {name!r}? ", name=called[close[0]]) if close else ""
 
 
 def common_prefix(one: Sequence[object], two: Sequence[object]) -> int:

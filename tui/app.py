@@ -26,7 +26,7 @@ from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
 from tui.keymap import Keymap, load_keymap
-from tui.language import ENGLISH, LANGUAGES, LazyText, of_locale, t
+from tui.language import ENGLISH, LANGUAGES, LazyText, of_error, of_locale, t
 from tui.paste import SafePasteApp
 from tui.row_filter import find
 from tui.safe_text import SafeTextApp
@@ -315,7 +315,7 @@ class StonehandApp(
         try:
             kept = save_setting(file, name, value)
         except StonehandError as error:
-            self.report(StonehandError(t("settings.not-kept", problem=error)))
+            self.report(StonehandError(t("settings.not-kept", problem=of_error(error))))
             return
         if not kept:
             self.notify(t("settings.comments", file=file), severity="warning", markup=False)
@@ -343,8 +343,7 @@ class StonehandApp(
 
     def report(self, error: BaseException) -> None:
         """Tell the user of a failure: one line."""
-        message = str(error) if isinstance(error, StonehandError) else f"{type(error).__name__}: {error}"
-        self.notify(message, severity="error", timeout=8, markup=False)
+        self.notify(of_error(error), severity="error", timeout=8, markup=False)
 
 
 def _searchable(action: Action) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tui.language import t
+from tui.language import of_engine, t
 from tui.widgets.chat_view import Kind, Piece
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def answer_pieces(view: RunView, *, thoughts: bool) -> list[Piece]:
     if view.text:
         pieces.append(Piece("text", view.text))
     if view.retry is not None:
-        pieces.append(Piece("note", t("chat.retried", why=view.retry.reason, seconds=round(view.retry.seconds))))
+        why = of_engine(view.retry.reason)
+        pieces.append(Piece("note", t("chat.retried", why=why, seconds=round(view.retry.seconds))))
     return pieces
 
 

@@ -11,7 +11,7 @@ from textual.timer import Timer
 
 from engine.document.state import SaveState
 from engine.errors import Conflict, StonehandError
-from tui.language import t
+from tui.language import of_error, t
 
 if TYPE_CHECKING:
     from engine.session import Session
@@ -90,9 +90,9 @@ class Saver:
                 error = job.finish()
                 if error is not None:
                     known = self._failed.get(session)
-                    self._failed[session] = str(error)
+                    self._failed[session] = of_error(error)
                     # A conflict is shown by the screen until it is settled.
-                    if session.document.state is not SaveState.CONFLICT and known != str(error):
+                    if session.document.state is not SaveState.CONFLICT and known != of_error(error):
                         self._report(error)
                     break
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from engine.blocks.config import RENAMED_TOOLS, BlockConfig
+from engine.text import Phrase
 
 _CATALOG: Final = ("fragment-catalog", "fragment-pinned-catalog")
 OLD_IDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -56,15 +57,22 @@ def old_blocks(config: BlockConfig, known: Collection[str]) -> dict[str, str]:
 
 def old_block_warnings(story: str, config: BlockConfig, known: Collection[str]) -> list[str]:
     """One line for each id that `old_blocks` finds: what it is called now, and how it is renamed in the files."""
-    lines = []
+    lines: list[str] = []
     for old, new in old_blocks(config, known).items():
-        subject = f"override for {old}" if old in config.overrides else f"{old} in the order"
+        subject = Phrase("override for {old}" if old in config.overrides else "{old} in the order", old=old)
         doctor = f"stonehand doctor {story}"
         # Two overrides can't become one by themselves.
         taken = old in config.overrides and new in config.overrides
-        repair = f"'{doctor}' says what to do" if taken else f"'{doctor} --repair old-id' renames it"
+        repair = Phrase(
+            "'{doctor}' says what to do" if taken else "'{doctor} --repair old-id' renames it", doctor=doctor
+        )
         lines.append(
-            f"{subject}: an id of the older layout, which changes nothing; the block is called {new} now — {repair}"
+            Phrase(
+                "{subject}: an id of the older layout, which changes nothing; the block is called {new} now — {repair}",
+                subject=subject,
+                new=new,
+                repair=repair,
+            )
         )
     return lines
 

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from engine.agents.definition import AgentDefinition
 from engine.errors import NotFound
-from engine.text import did_you_mean
+from engine.text import Phrase, did_you_mean
 
 PACKAGE = "engine.agents"
 
@@ -29,7 +29,10 @@ def agent(name: str) -> AgentDefinition:
     if found is None:
         short = {agent.name: (agent.name.rpartition(".")[2], agent.display_name) for agent in agents()}
         close = did_you_mean(name, short)
-        raise NotFound(f"there is no agent {name!r}", repair=f"{close}agents: {', '.join(_by_name())}")
+        raise NotFound(
+            Phrase("there is no agent {name!r}", name=name),
+            repair=Phrase("{close}agents: {known}", close=close, known=", ".join(_by_name())),
+        )
     return found
 
 
@@ -65,6 +68,7 @@ def checked_role(name: str) -> str:
     if name not in roles():
         shared = ", ".join(sorted(roles() - _by_name().keys()))
         raise NotFound(
-            f"there is no agent {name!r}", repair=f"agents: {', '.join(_by_name())}; shared by several: {shared}"
+            Phrase("there is no agent {name!r}", name=name),
+            repair=Phrase("agents: {known}; shared by several: {shared}", known=", ".join(_by_name()), shared=shared),
         )
     return name

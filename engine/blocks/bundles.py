@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.blocks.config import BlockConfig, ConfigFault, dump_config, parse_config
+from engine.text import Phrase
 
 _STORY = "agentBlockConfigs"
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -74,7 +75,10 @@ def parse_bundle(value: Any, agent: str | None = None) -> Bundle:
         return Bundle({}, tuple(notes))  # what a story without configs is exported as
     if not set(value) & set(BlockConfig.model_fields):
         raise ConfigFault(
-            (), f"holds no block config: no config, no {_STORY}, no customBlocks, overrides or blockOrder"
+            (),
+            Phrase(
+                "holds no block config: no config, no {story}, no customBlocks, overrides or blockOrder", story=_STORY
+            ),
         )
     if agent is None:
         raise ConfigFault((), "is the config of one agent and does not name it; say which agent it is for")
@@ -111,12 +115,12 @@ def _one(configs: Mapping[str, BlockConfig], agent: str) -> tuple[str, BlockConf
     if len(configs) == 1:
         return next(iter(configs.items()))
     known = ", ".join(configs) or "none"
-    raise ConfigFault((_STORY,), f"holds no config for {agent}, only for {known}")
+    raise ConfigFault((_STORY,), Phrase("holds no config for {agent}, only for {known}", agent=agent, known=known))
 
 
 def _checked_name(name: str, path: tuple[str | int, ...]) -> str:
     if not _NAME.fullmatch(name):
-        raise ConfigFault(path, f"{name!r} can't be the name of an agent")
+        raise ConfigFault(path, Phrase("{name!r} can't be the name of an agent", name=name))
     return name
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from engine.blocks.block import Number, Role
+from engine.text import Phrase
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -213,13 +214,14 @@ def _reason(error: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "literal_error":
-        return f"must be {context['expected']}, not {_short(given)}"
+        return Phrase("must be {expected}, not {given}", expected=context["expected"], given=_short(given))
     if kind == "string_pattern_mismatch":
-        return f"must look like cb-a1b2c3 (cb- and 4 to 12 lower-case letters or digits), not {_short(given)}"
+        looks = "must look like cb-a1b2c3 (cb- and 4 to 12 lower-case letters or digits), not {given}"
+        return Phrase(looks, given=_short(given))
     if kind == "string_too_short":
         return "must not be empty"
     if kind == "string_too_long":
-        return f"must be at most {context['max_length']} characters long"
+        return Phrase("must be at most {most} characters long", most=context["max_length"])
     expected = {
         "string_type": "must be a string",
         "bool_type": "must be true or false",
@@ -232,7 +234,7 @@ def _reason(error: Any) -> str:
         "model_attributes_type": "must be an object",
     }.get(kind)
     if expected:
-        return f"{expected}, not {_short(given)}"
+        return Phrase("{expected}, not {given}", expected=Phrase(expected), given=_short(given))
     return str(error["msg"]).removeprefix("Value error, ")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from engine.agents.sources import Persona, PersonaKind
 from engine.errors import NotFound, WrongInput
 from engine.story import StorySnapshot
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class PersonaChoice:
         fragment = snapshot.get(self.character)
         if fragment is None:
             raise NotFound(
-                f"the character {self.character or '(none)'} that you speak as is not in the story",
+                Phrase(
+                    "the character {character} that you speak as is not in the story",
+                    character=self.character or "(none)",
+                ),
                 repair="choose another persona",
             )
         return Persona("character", fragment.name, fragment.description)

@@ -35,7 +35,7 @@ from engine.chat.persona import STRANGER, PersonaChoice, dump_persona
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError, WrongInput
 from engine.story import StoryFolder
 from engine.story.branches import now_iso
-from engine.text import collapse_space
+from engine.text import Phrase, collapse_space
 
 LIBRARIAN: Final = "librarian.chat"
 CHARACTER: Final = "character-chat.chat"
@@ -74,7 +74,10 @@ class ConversationStore:
 
     def __init__(self, folder: StoryFolder, branch: str, agent: str, kept: Path) -> None:
         if agent not in CHAT_AGENTS:
-            raise WrongInput(f"{agent} is not talked with", repair=f"these are: {', '.join(CHAT_AGENTS)}")
+            raise WrongInput(
+                Phrase("{agent} is not talked with", agent=agent),
+                repair=Phrase("these are: {known}", known=", ".join(CHAT_AGENTS)),
+            )
         self.agent = agent
         self.branch = branch
         self._folder = folder
@@ -269,7 +272,14 @@ class ConversationStore:
         return disk.child(root, *self._parts, f"{self._prefix}{conversation_id}.json")
 
     def _missing(self, conversation_id: str, file: Path) -> NotFound:
-        return NotFound(f"there is no conversation {conversation_id!r} with {self.agent} on this branch", file=file)
+        return NotFound(
+            Phrase(
+                "there is no conversation {conversation_id!r} with {agent} on this branch",
+                conversation_id=conversation_id,
+                agent=self.agent,
+            ),
+            file=file,
+        )
 
     def _ids(self) -> list[str]:
         folder = self.root.joinpath(*self._parts)
@@ -417,7 +427,10 @@ def _checked_title(title: str) -> str:
     if not title:
         raise WrongInput("a conversation needs a title")
     if len(title) > LONGEST_TITLE:
-        raise WrongInput(f"the title is {len(title)} characters long", repair=f"give it at most {LONGEST_TITLE}")
+        raise WrongInput(
+            Phrase("the title is {length} characters long", length=len(title)),
+            repair=Phrase("give it at most {longest_title}", longest_title=LONGEST_TITLE),
+        )
     return title
 
 

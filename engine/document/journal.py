@@ -33,6 +33,7 @@ from engine.blocks.config import (
     parse_config,
 )
 from engine.blocks.edits import set_text, text_of
+from engine.text import Phrase
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -352,7 +353,7 @@ class Journal:
             job()
         except Exception as error:  # whatever it is, the next edits must still be recorded
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            self.failure = f"unsaved edits can't be journalled: {reason}"
+            self.failure = Phrase("unsaved edits can't be journalled: {reason}", reason=Phrase.of(reason))
 
     def _restart(self, file: Path, head: _Head, config: BlockConfig) -> None:
         """Write a journal anew, in one step: edits recorded before are never missing for a moment."""

@@ -17,6 +17,7 @@ from engine.errors import Conflict, InvalidFile, WrongInput
 from engine.models.providers import Providers, field_name, is_temperature
 from engine.models.resolution import LEGACY_FIELDS, OVERRIDES, SETTINGS, Resolution, resolve, spellings
 from engine.story import StoryFolder
+from engine.text import Phrase
 
 META: Final = "meta.json"
 _FIELDS: Final = ("providerId", "modelId", "temperature")
@@ -65,7 +66,9 @@ def choose(
     if isinstance(model, str) and not model.strip():
         raise WrongInput("the model's name is blank", repair="leave it out to inherit one")
     if not isinstance(temperature, EllipsisType | None) and not is_temperature(temperature):
-        raise WrongInput(f"{temperature!r} is no temperature", repair="give a number from 0 to 2")
+        raise WrongInput(
+            Phrase("{temperature!r} is no temperature", temperature=temperature), repair="give a number from 0 to 2"
+        )
     effective = resolve_in(folder, providers, role)
     changed: list[ModelChange] = []
 

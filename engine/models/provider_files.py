@@ -32,6 +32,7 @@ from engine.models.providers import (
     parse_own,
     parse_toml,
 )
+from engine.text import Phrase
 
 MODE: Final = 0o600
 CONFIG: Final = "config.json"
@@ -84,25 +85,39 @@ class ProviderFiles:
 
         known = presets()
         if preset not in known:
-            raise WrongInput(f"there is no preset {preset!r}", repair=f"presets: {', '.join(known)}")
+            raise WrongInput(
+                Phrase("there is no preset {preset!r}", preset=preset),
+                repair=Phrase("presets: {known}", known=", ".join(known)),
+            )
         url = base_url if base_url is not None else known[preset]
         if not url:
-            raise WrongInput(f"the preset {preset} has no address of its own", repair="give a base URL")
+            raise WrongInput(
+                Phrase("the preset {preset} has no address of its own", preset=preset), repair="give a base URL"
+            )
         if fault := check_id(provider_id):
-            raise WrongInput(f"{provider_id!r} {fault}")
+            raise WrongInput(Phrase("{provider_id!r} {fault}", provider_id=provider_id, fault=Phrase.of(fault)))
         # What may be a secret, put in the wrong place, is not shown.
         if holds_password(url):
             raise WrongInput("the base URL has a user name or password in it", repair=_IN_ENVIRONMENT)
         if fault := check_url(url):
-            raise WrongInput(f"the base URL {fault}", repair="give one that begins with https:// or http://")
+            raise WrongInput(
+                Phrase("the base URL {fault}", fault=Phrase.of(fault)),
+                repair="give one that begins with https:// or http://",
+            )
         if key_variable is not None and (fault := check_variable(key_variable)):
-            raise WrongInput(f"what was given as the key's variable {fault}", repair=_IN_ENVIRONMENT)
+            raise WrongInput(
+                Phrase("what was given as the key's variable {fault}", fault=Phrase.of(fault)), repair=_IN_ENVIRONMENT
+            )
         if not default_model.strip():
             raise WrongInput("a provider needs a default model")
         if temperature is not None and not is_temperature(temperature):
-            raise WrongInput(f"{temperature!r} is no temperature", repair="give a number from 0 to 2")
+            raise WrongInput(
+                Phrase("{temperature!r} is no temperature", temperature=temperature), repair="give a number from 0 to 2"
+            )
         if context is not None and not is_token_count(context):
-            raise WrongInput(f"{context!r} is no number of tokens", repair="give a whole number above 0")
+            raise WrongInput(
+                Phrase("{context!r} is no number of tokens", context=context), repair="give a whole number above 0"
+            )
         given = {
             "name": name,
             "preset": preset,
@@ -118,7 +133,10 @@ class ProviderFiles:
         def change(document: dict[str, Any], text: str) -> tuple[dict[str, Any], str]:
             others = _table(document, self.own)
             if provider_id in others:
-                raise WrongInput(f"there is a provider {provider_id!r} already", repair="remove it first")
+                raise WrongInput(
+                    Phrase("there is a provider {provider_id!r} already", provider_id=provider_id),
+                    repair="remove it first",
+                )
             document = {**document, "providers": {**others, provider_id: entry}}
             text = _ended(text) + ("\n" if text else "") + _dumped({"providers": {provider_id: entry}})
             if becomes_default:
@@ -172,9 +190,15 @@ class ProviderFiles:
     def _refuse_removal(self, provider_id: str) -> None:
         provider = self.load().find(provider_id)
         if provider_id == REHEARSAL:
-            raise WrongInput(f"{REHEARSAL} is built in and can't be removed")
+            raise WrongInput(Phrase("{rehearsal} is built in and can't be removed", rehearsal=REHEARSAL))
         raise WrongInput(
-            f"{provider_id!r} is not defined in {self.own}, but in {provider.file}", repair="change that file"
+            Phrase(
+                "{provider_id!r} is not defined in {own}, but in {file}",
+                provider_id=provider_id,
+                own=self.own,
+                file=provider.file,
+            ),
+            repair="change that file",
         )
 
     def _edit(self, change: Callable[[dict[str, Any], str], tuple[dict[str, Any], str]]) -> bool:
@@ -204,7 +228,7 @@ def _exposed(file: Path, own: Providers) -> Problem | None:
         return None
     with suppress(OSError):
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
-            return Problem("holds a key and can be read by others", file, repair=f"chmod 600 {file}")
+            return Problem("holds a key and can be read by others", file, repair=Phrase("chmod 600 {file}", file=file))
     return None
 
 

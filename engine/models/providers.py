@@ -41,7 +41,7 @@ from engine.disk import json_line, parse_json, read_bytes
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.models import REHEARSAL
 from engine.models.secret import Secret
-from engine.text import did_you_mean
+from engine.text import Phrase, did_you_mean
 
 ENV_PREFIX: Final = "env:"
 TEMPERATURES: Final = (0.0, 2.0)
@@ -152,7 +152,7 @@ class Providers:
         if provider is None:
             names = {provider.id: (provider.name,) for provider in self.all}
             repair = f"{did_you_mean(provider_id, names)}providers: {', '.join(names)}"
-            raise NotFound(f"there is no provider {provider_id!r}", repair=repair)
+            raise NotFound(Phrase("there is no provider {provider_id!r}", provider_id=provider_id), repair=repair)
         return provider
 
     def merged(self, other: Providers) -> Providers:
@@ -353,9 +353,15 @@ class _Reader:
         found: dict[str, Provider] = {}
         for path, provider_id, entry in entries:
             if provider_id in found:
-                self.report(path, f"is a second provider {provider_id!r}, so it was left out")
+                self.report(
+                    path, Phrase("is a second provider {provider_id!r}, so it was left out", provider_id=provider_id)
+                )
             elif provider_id == REHEARSAL:
-                self.report(path, f"{REHEARSAL} is built in, so it was left out", "give it another id")
+                self.report(
+                    path,
+                    Phrase("{rehearsal} is built in, so it was left out", rehearsal=REHEARSAL),
+                    "give it another id",
+                )
             elif (provider := self._provider(path, provider_id, entry, form)) is not None:
                 found[provider_id] = provider
         if default is not None and not (isinstance(default, str) and default):
@@ -384,7 +390,10 @@ class _Reader:
             if good(value):
                 return value
             fault = "is empty" if good is _is_text and isinstance(value, str) else f"is not {wanted}"
-            self.report((*path, key), f"{fault}, so {provider_id!r} was left out")
+            self.report(
+                (*path, key),
+                Phrase("{fault}, so {provider_id!r} was left out", fault=Phrase.of(fault), provider_id=provider_id),
+            )
             return default
 
         preset = take("preset", _is_text, "custom", "a text")
@@ -395,9 +404,15 @@ class _Reader:
         if len(self._problems) == before:
             if (fault := check_url(url)) != "":
                 fault = fault if url else "is missing"
-                self.report((*path, form.base_url), f"{fault}, so {provider_id!r} was left out")
+                self.report(
+                    (*path, form.base_url),
+                    Phrase("{fault}, so {provider_id!r} was left out", fault=Phrase.of(fault), provider_id=provider_id),
+                )
             if not model:
-                self.report((*path, form.default_model), f"is missing, so {provider_id!r} was left out")
+                self.report(
+                    (*path, form.default_model),
+                    Phrase("is missing, so {provider_id!r} was left out", provider_id=provider_id),
+                )
         key = self._own_key(path, provider_id, entry) if form is _OWN else self._api_key(path, provider_id, entry)
         headers = take(form.headers, _are_headers, {}, "a table of texts")
         temperature = take("temperature", is_temperature, None, "a number from 0 to 2")
@@ -459,7 +474,7 @@ class _Reader:
         unusable = set()
         for fault in faults(given):
             unusable.add(fault.key)
-            self.report((*path, "profile", *fault.key), f"{fault.message}, so it is not used")
+            self.report((*path, "profile", *fault.key), Phrase("{message}, so it is not used", message=fault.message))
         return {} if () in unusable else {key: value for key, value in given.items() if (key,) not in unusable}
 
     def _tokens(self, path: PathInFile, key: str, entry: Mapping[str, Any]) -> int | None:
@@ -489,26 +504,42 @@ class _Reader:
         if isinstance(value, str):
             return Key(literal=Secret(value)) if _is_text(value) else NO_KEY
         fault = "is missing" if value is None else "is not a text"
-        self.report((*path, "apiKey"), f"{fault}, so {provider_id!r} was left out")
+        self.report(
+            (*path, "apiKey"),
+            Phrase("{fault}, so {provider_id!r} was left out", fault=Phrase.of(fault), provider_id=provider_id),
+        )
         return NO_KEY
 
     def _own_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:
         """A key is optional here: a server of one's own may need none."""
         variable, key = entry.get("api_key_env"), entry.get("key")
         if variable is not None and key is not None:
-            self.report((*path, "key"), f"there is api_key_env as well, so {provider_id!r} was left out", "keep one")
+            self.report(
+                (*path, "key"),
+                Phrase("there is api_key_env as well, so {provider_id!r} was left out", provider_id=provider_id),
+                "keep one",
+            )
         elif variable is not None:
             if isinstance(variable, str) and check_variable(variable) == "":
                 return Key(variable)
-            self.report((*path, "api_key_env"), f"is no name of a variable, so {provider_id!r} was left out")
+            self.report(
+                (*path, "api_key_env"),
+                Phrase("is no name of a variable, so {provider_id!r} was left out", provider_id=provider_id),
+            )
         elif _is_text(key):
             found = _reference(key, True)
             if not key.startswith(ENV_PREFIX) or check_variable(found.variable) == "":
                 return found
-            self.report((*path, "key"), f"names no environment variable, so {provider_id!r} was left out")
+            self.report(
+                (*path, "key"),
+                Phrase("names no environment variable, so {provider_id!r} was left out", provider_id=provider_id),
+            )
         elif key is not None:
             fault = "is empty" if isinstance(key, str) else "is not a text"
-            self.report((*path, "key"), f"{fault}, so {provider_id!r} was left out")
+            self.report(
+                (*path, "key"),
+                Phrase("{fault}, so {provider_id!r} was left out", fault=Phrase.of(fault), provider_id=provider_id),
+            )
         return NO_KEY
 
 

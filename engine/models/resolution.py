@@ -20,6 +20,7 @@ from engine.models.providers import (
     is_temperature,
 )
 from engine.story import StoryMeta
+from engine.text import Phrase
 
 TERMINAL_ROLE: Final = "generation"
 """Where every fallback chain ends."""
@@ -222,11 +223,13 @@ class _Walk:
             provider = self._providers.get(str(wanted.value))
             if provider is not None and provider.enabled:
                 return provider, wanted
-            state = "is not there" if provider is None else "is disabled"
+            state = Phrase("is not there" if provider is None else "is disabled")
             because = f"{wanted.value} {state}"
             self._problems.append(
                 Problem(
-                    f"the provider {wanted.value!r} {state}, so the default one is used",
+                    Phrase(
+                        "the provider {value!r} {state}, so the default one is used", value=wanted.value, state=state
+                    ),
                     wanted.file,
                     wanted.field,
                     self._line_of(self._provider_path),
@@ -239,10 +242,10 @@ class _Walk:
             if provider is not None and provider.enabled:
                 file, field = self._providers.default_file, self._providers.default_field
                 return provider, Decision("provider", default, file, field, f"the default: {because}")
-            state = "is not there" if provider is None else "is disabled"
+            state = Phrase("is not there" if provider is None else "is disabled")
             self._problems.append(
                 Problem(
-                    f"the default provider {default!r} {state}",
+                    Phrase("the default provider {default!r} {state}", default=default, state=state),
                     self._providers.default_file,
                     self._providers.default_field,
                     self._providers.default_line,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from engine.errors import StonehandError, WrongInput
 from engine.runs.records import RunRecord, text_in
+from engine.text import Phrase
 
 _STATES: Final[Mapping[str, Callable[[RunRecord], bool]]] = {
     "is:failed": lambda run: run.failed,
@@ -79,7 +80,10 @@ class RunFilter:
     def check(self) -> None:
         """Raises `WrongInput` for a word that asks for a state there is not."""
         if self.unknown:
-            raise WrongInput(f"there is no filter {self.unknown[0]!r}", repair=f"use one of {', '.join(_STATES)}")
+            raise WrongInput(
+                Phrase("there is no filter {unknown!r}", unknown=self.unknown[0]),
+                repair=Phrase("use one of {known}", known=", ".join(_STATES)),
+            )
 
     def meets(self, run: RunRecord) -> bool:
         """Whether a run meets the filter, as far as the list tells."""

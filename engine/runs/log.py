@@ -12,6 +12,7 @@ from engine.agents import WRITER
 from engine.blocks.compile import Message
 from engine.errors import InvalidFile, NotFound
 from engine.models.wire.base import Usage
+from engine.text import Phrase
 
 if TYPE_CHECKING:
     from engine.runs.run import Run
@@ -214,7 +215,7 @@ def read_log(content_root: Path, log_id: str) -> Mapping[str, Any]:
     path = disk.child(content_root, "generation-logs", f"{log_id}.json")
     log = disk.read_json(path)
     if log is None:
-        raise NotFound(f"there is no generation log {log_id}", file=path)
+        raise NotFound(Phrase("there is no generation log {log_id}", log_id=log_id), file=path)
     if not isinstance(log, Mapping):
         raise InvalidFile("a generation log must be an object", file=path)
     return log

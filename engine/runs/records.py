@@ -16,7 +16,7 @@ from typing import Any, Final
 from engine import disk
 from engine.errors import InvalidFile, NotFound, Problem, WrongInput
 from engine.runs.log import OWN_KEY, agent_of
-from engine.text import cut
+from engine.text import Phrase, cut
 
 FOLDER: Final = "generation-logs"
 INPUT_KEPT: Final = 400
@@ -135,11 +135,14 @@ class RunRecords:
             return given
         meant = [name for name in names if given and name.startswith((given, f"gen-{given}"))]
         if not meant:
-            raise NotFound(f"there is no run {given!r}", repair="runs list names those there are")
+            raise NotFound(Phrase("there is no run {given!r}", given=given), repair="runs list names those there are")
         if len(meant) > 1:
             more = len(meant) - _AMBIGUOUS_SHOWN
             shown = ", ".join(meant[:_AMBIGUOUS_SHOWN]) + (f" and {more} more" if more > 0 else "")
-            raise WrongInput(f"{given!r} could be more than one run", repair=f"say which: {shown}")
+            raise WrongInput(
+                Phrase("{given!r} could be more than one run", given=given),
+                repair=Phrase("say which: {shown}", shown=shown),
+            )
         return meant[0]
 
     def _names(self) -> list[str]:
@@ -264,7 +267,7 @@ def _parsed(path: Path, data: bytes) -> tuple[RunRecord | None, tuple[Problem, .
 def _log_in(path: Path, data: bytes | None) -> Mapping[str, Any]:
     log = disk.read_json(path) if data is None else disk.parse_json(data, path)
     if log is None and data is None and not path.exists():
-        raise NotFound(f"there is no run {path.stem}", file=path)
+        raise NotFound(Phrase("there is no run {stem}", stem=path.stem), file=path)
     if not isinstance(log, Mapping):
         raise InvalidFile("a generation log must be an object", file=path)
     return log

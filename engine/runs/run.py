@@ -21,7 +21,7 @@ from engine.prompt import Prompt
 from engine.runs.events import ClarifyEvent, ErrorEvent, FinishEvent, PhaseEvent, RunEvent, TextEvent
 from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.view import Phase, PlanView, RunView
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 
 if TYPE_CHECKING:
     from engine.story import Fragment
@@ -501,9 +501,12 @@ class Run:
         with self._lock:
             planned = self._plans.get(plan_id)
             if planned is None:
-                raise NotFound(f"this run has no plan {plan_id}", repair=f"plans: {', '.join(self._plans) or 'none'}")
+                raise NotFound(
+                    Phrase("this run has no plan {plan_id}", plan_id=plan_id),
+                    repair=Phrase("plans: {known}", known=", ".join(self._plans) or "none"),
+                )
             if planned.decision != "waiting" or planned.answer is not None:
-                raise WrongInput(f"{plan_id} was decided before")
+                raise WrongInput(Phrase("{plan_id} was decided before", plan_id=plan_id))
             planned.answer = accept
             waiting, loop = planned.waiting, self._loop
         if waiting is not None and loop is not None:

@@ -10,7 +10,7 @@ from engine.runs.log import generation_log
 from engine.runs.run import Run
 from engine.story import Fragment, StoryFolder
 from engine.story.branches import now_iso
-from engine.text import cut, is_blank
+from engine.text import Phrase, cut, is_blank
 
 NAME_LIMIT = 100
 DESCRIPTION_LIMIT = 250
@@ -40,11 +40,11 @@ def save_passage(folder: StoryFolder, run: Run) -> Saved:
     """
     view, prompt = run.view(), run.prompt
     if not run.is_passage():
-        raise StonehandError(f"what {run.agent} answers is no passage, so nothing was saved")
+        raise StonehandError(Phrase("what {agent} answers is no passage, so nothing was saved", agent=run.agent))
     if not view.finished:
         raise StonehandError("the generation is still running", repair="stop it first, or wait")
     if view.phase == "failed":
-        raise StonehandError(f"the generation failed, so nothing was saved: {view.failure}")
+        raise StonehandError(Phrase("the generation failed, so nothing was saved: {failure}", failure=view.failure))
     if is_blank(view.text):
         raise StonehandError("the generation has no text, so nothing was saved")
     meta: dict[str, Any] = {"generatedFrom": run.input}

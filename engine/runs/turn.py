@@ -32,7 +32,7 @@ from engine.runs.events import (
 from engine.runs.progress import CallProgress, TurnTotals, target_of
 from engine.runs.request import request_of
 from engine.runs.view import CallView, Phase, RetryView
-from engine.text import is_blank
+from engine.text import Phrase, is_blank
 from engine.tools.host import Collected, Host
 from engine.tools.tool import Tool, ToolResult, logged_arguments, run_call
 
@@ -170,14 +170,16 @@ class Turn:
         reason = answer.stop.reason if answer.stop is not None else ""
         detail = answer.stop.detail if answer.stop is not None else ""
         if reason == "refusal":
-            self._warn(f"the model refused to answer{f': {detail}' if detail else ''}")
+            refused = "the model refused to answer"
+            self._warn(Phrase("the model refused to answer: {detail}", detail=detail) if detail else refused)
         ended = await self._call_tools(answer, tools)
         cut = answer.broken_calls if reason == "max_tokens" else ()
         if cut:
             told = CUT_CALL.format(names=", ".join(cut))
             with self._lock:
                 self.added.append(ChatMessage("user", told))
-            self._warn(f"a call of {', '.join(cut)} was cut off at the limit of the answer's length")
+            what = "a call of {tools} was cut off at the limit of the answer's length"
+            self._warn(Phrase(what, tools=", ".join(cut)))
         with self._lock:
             goes_on = bool(answer.calls) or bool(cut) or reason == "pause"
             self._behind_tools = bool(answer.calls)
@@ -323,7 +325,8 @@ class Turn:
             return False
         if not _NO_TOOLS.search(f"{failure.said} {failure.field}"):
             return False
-        self._warn(f"{self.model} takes no tools, so it goes on without them: {failure.said or failure.message}")
+        why = failure.said or failure.message
+        self._warn(Phrase("{model} takes no tools, so it goes on without them: {why}", model=self.model, why=why))
         return True
 
     def _warn(self, message: str) -> None:

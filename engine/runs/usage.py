@@ -15,6 +15,7 @@ from typing import Any, Final
 from engine import disk
 from engine.errors import Conflict, InvalidFile, Problem, StonehandError
 from engine.story.branches import now_iso
+from engine.text import Phrase
 
 FILE: Final = "token-usage.json"
 FLUSH_SECONDS: Final = 2.0
@@ -135,7 +136,11 @@ def _put_aside(file: Path, found: bytes, error: InvalidFile) -> Problem:
     disk.write_atomic(aside, found, expected=None)
     disk.remove_file(file, expected=found)
     told = error.problem.message
-    return Problem(f"{told}; a new one was begun, and the old one is {aside.name} now", file, error.problem.field)
+    return Problem(
+        Phrase("{told}; a new one was begun, and the old one is {name} now", told=Phrase.of(told), name=aside.name),
+        file,
+        error.problem.field,
+    )
 
 
 def _count(document: dict[str, Any], agent: str, model: str, count: _Count) -> None:

@@ -11,6 +11,7 @@ from engine import disk
 from engine.errors import Problem
 from engine.runs.records import Tokens, usage_of
 from engine.runs.usage import FILE
+from engine.text import Phrase
 
 _LARGEST: Final = 2**53
 
@@ -54,7 +55,7 @@ def read_usage(story: Path) -> UsageTotals:
     problems: list[Problem] = []
 
     def told(message: str, path: str) -> None:
-        problems.append(Problem(f"{message}, so it was passed over", file, path))
+        problems.append(Problem(Phrase("{message}, so it was passed over", message=Phrase.of(message)), file, path))
 
     if not isinstance(value, Mapping):
         told("is no object", "")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from engine.disk import base36, child, dump_json, json_line, parse_json, write_atomic
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
-from engine.text import did_you_mean
+from engine.text import Phrase, did_you_mean
 
 MAIN: Final = "main"
 FOLDER: Final = "branches"
@@ -66,7 +66,10 @@ class Branches:
             if branch.id == wanted:
                 return branch
         close = did_you_mean(wanted, {branch.id: (branch.name,) for branch in self.all})
-        raise NotFound(f"there is no branch {wanted!r}", repair=f"{close}branches: {', '.join(self.ids)}")
+        raise NotFound(
+            Phrase("there is no branch {wanted!r}", wanted=wanted),
+            repair=Phrase("{close}branches: {known}", close=close, known=", ".join(self.ids)),
+        )
 
     def to_write(self, branch_id: str | None = None) -> Branch:
         """The branch to write to: the one of this id, or the active one.
@@ -132,7 +135,9 @@ def parse_branches(file: Path, data: bytes | None) -> Branches:
     if not isinstance(active, str) or active not in branches:
         shown = MAIN if MAIN in branches else next(iter(branches))
         line = json_line(text, ("activeBranchId",))
-        problem = Problem(f"names no branch of the list; {shown} was used", file, "activeBranchId", line)
+        problem = Problem(
+            Phrase("names no branch of the list; {shown} was used", shown=shown), file, "activeBranchId", line
+        )
         problems.append(problem)
         if problems[:-1] or len(branches) > 1:
             doubt = replace(problem, message="names no branch of the list")
@@ -168,7 +173,9 @@ def _from_folders(story: Path, problems: tuple[Problem, ...]) -> Branches:
         names = []
     branches = tuple(Branch(name, name) for name in names if "." not in name) or _ONLY_MAIN
     active = MAIN if any(branch.id == MAIN for branch in branches) else branches[0].id
-    note = Problem(f"the branches were taken from the folders there are; {active} was used", story / INDEX)
+    note = Problem(
+        Phrase("the branches were taken from the folders there are; {active} was used", active=active), story / INDEX
+    )
     return Branches(branches, active, problems=(*problems, note), doubt=problems[0], made_up=True)
 
 
@@ -198,7 +205,7 @@ def adopt_branches(story: Path) -> None:
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         reason = (error.strerror or str(error)).lower()
-        raise StonehandError(f"the story can't be given branches: {reason}", file=story) from None
+        raise StonehandError(Phrase("the story can't be given branches: {reason}", reason=reason), file=story) from None
     except StonehandError:
         shutil.rmtree(staging, ignore_errors=True)
         raise

@@ -18,7 +18,7 @@ from engine import disk
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
 from engine.story.branches import FOLDER, INDEX, MAIN, Branch, content_root, now_iso, parse_branches
 from engine.story.ids import new_branch_id
-from engine.text import collapse_space, utf16_length
+from engine.text import Phrase, collapse_space, utf16_length
 
 NAME_LIMIT = 100
 """UTF-16 units of a branch's name."""
@@ -106,9 +106,14 @@ def checked_name(name: str) -> str:
     """A branch's name as it is stored: on one line, without control characters. Raises `WrongInput`."""
     name = "".join(char for char in collapse_space(name) if char.isprintable() or char == " ")
     if not name:
-        raise WrongInput("a branch needs a name", repair=f"give it one of 1 to {NAME_LIMIT} characters")
+        raise WrongInput(
+            "a branch needs a name", repair=Phrase("give it one of 1 to {name_limit} characters", name_limit=NAME_LIMIT)
+        )
     if (length := utf16_length(name)) > NAME_LIMIT:
-        raise WrongInput(f"the name is {length} characters long", repair=f"give it at most {NAME_LIMIT}")
+        raise WrongInput(
+            Phrase("the name is {length} characters long", length=length),
+            repair=Phrase("give it at most {name_limit}", name_limit=NAME_LIMIT),
+        )
     return name
 
 
@@ -136,7 +141,9 @@ def _entry(raw: dict[str, Any], branch_id: str) -> dict[str, Any]:
         if isinstance(item, dict) and item.get("id") == branch_id:
             return item
     known = ", ".join(str(item.get("id")) for item in raw["branches"] if isinstance(item, dict))
-    raise NotFound(f"there is no branch {branch_id!r}", repair=f"branches: {known}")
+    raise NotFound(
+        Phrase("there is no branch {branch_id!r}", branch_id=branch_id), repair=Phrase("branches: {known}", known=known)
+    )
 
 
 def _copy(source: Path, target: Path, fork_after: int | None) -> None:
@@ -152,7 +159,7 @@ def _copy(source: Path, target: Path, fork_after: int | None) -> None:
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         reason = (error.strerror or str(error)).lower()
-        raise StonehandError(f"the branch can't be copied: {reason}", file=source) from None
+        raise StonehandError(Phrase("the branch can't be copied: {reason}", reason=reason), file=source) from None
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise

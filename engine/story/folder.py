@@ -21,6 +21,7 @@ from engine.story.branches import INDEX, Branch, Branches, adopt_branches, conte
 from engine.story.chain import NO_CHAIN, ProseChain, parse_chain
 from engine.story.fragment import Fragment, parse_fragment
 from engine.story.meta import NO_META, StoryMeta, parse_meta
+from engine.text import Phrase
 
 T = TypeVar("T")
 
@@ -113,7 +114,7 @@ class StoryFolder:
         root = content_root(self.path, branch.id)
         if not root.is_dir():
             raise NotFound(
-                f"the branch {branch.id} has no folder, so nothing is written to it",
+                Phrase("the branch {id} has no folder, so nothing is written to it", id=branch.id),
                 file=root,
                 repair="restore it from a backup, or switch to another branch",
             )

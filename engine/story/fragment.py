@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from engine.disk import compact_json, json_line, parse_json
 from engine.errors import InvalidFile, Problem
+from engine.text import Phrase
 
 PLACEMENTS: Final = ("system", "user")
 STICKY_TYPES: Final = frozenset(("guideline",))
@@ -136,7 +137,7 @@ class _Reader:
         if not isinstance(content, str):
             raise self._unusable("content")
         if raw.get("id") != stem:
-            self._report("id", f"differs from the file's name, which counts: {stem}")
+            self._report("id", Phrase("differs from the file's name, which counts: {stem}", stem=stem))
         tags = raw.get("tags")
         if tags is not None and (not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags)):
             self._report("tags", "is not a list of texts; what is no text was left out")
@@ -179,15 +180,20 @@ class _Reader:
         if isinstance(value, str):
             return value
         if required or value is not None:
-            shown = f"{default!r} was used" if default else "it was left empty"
-            self._report(key, f"{'is missing' if value is None else 'is not a text'}; {shown}")
+            shown = Phrase("{default!r} was used", default=default) if default else Phrase("it was left empty")
+            self._report(
+                key,
+                Phrase(
+                    "{value}; {shown}", value=Phrase("is missing" if value is None else "is not a text"), shown=shown
+                ),
+            )
         return default
 
     def _flag(self, key: str) -> bool:
         value = self._raw.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self._report(key, f"is neither true nor false; {str(bool(value)).lower()} was used")
+        self._report(key, Phrase("is neither true nor false; {reason} was used", reason=str(bool(value)).lower()))
         return bool(value)
 
     def _report(self, key: str, message: str) -> None:
@@ -198,7 +204,7 @@ class _Reader:
         if self._raw.get(key) == "":
             what = "is empty"
         return InvalidFile(
-            f"{what}, so the fragment was skipped",
+            Phrase("{what}, so the fragment was skipped", what=Phrase.of(what)),
             file=self._file,
             field=key,
             line=self._line(key),

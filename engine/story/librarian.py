@@ -16,6 +16,7 @@ from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandErr
 from engine.story.branches import now_iso
 from engine.story.ids import new_analysis_id
 from engine.story.saving import edit_document
+from engine.text import Phrase
 
 FOLDER: Final = "librarian"
 MENTIONS_KEPT: Final = 100
@@ -63,7 +64,7 @@ def read_analysis(root: Path, analysis_id: str) -> Mapping[str, Any]:
     file = disk.child(root, FOLDER, "analyses", f"{analysis_id}.json")
     found = disk.read_json(file)
     if found is None:
-        raise NotFound(f"there is no analysis {analysis_id}", file=file)
+        raise NotFound(Phrase("there is no analysis {analysis_id}", analysis_id=analysis_id), file=file)
     if not isinstance(found, Mapping):
         raise InvalidFile("an analysis must be an object", file=file, line=1)
     return found

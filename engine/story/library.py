@@ -8,6 +8,7 @@ from typing import Final
 
 from engine.errors import StonehandError
 from engine.story.folder import StoryFolder
+from engine.text import Phrase
 
 STORIES: Final = "stories"
 
@@ -24,5 +25,5 @@ def list_stories(data: Path) -> tuple[StoryFolder, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise StonehandError(f"can't be read: {error.strerror}", file=folder) from None
+        raise StonehandError(Phrase("can't be read: {strerror}", strerror=error.strerror), file=folder) from None
     return tuple(StoryFolder(folder / name) for name in names if (folder / name / "meta.json").exists())

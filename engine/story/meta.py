@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeGuard
 from engine.disk import json_line, parse_json
 from engine.errors import InvalidFile, NotFound, Problem
 from engine.story.render import BUILTIN_TYPES
+from engine.text import Phrase
 
 CompactType = Literal["proseLimit", "maxTokens", "maxCharacters"]
 _COMPACT_TYPES: Final[Mapping[str, CompactType]] = {
@@ -125,7 +126,7 @@ class _Reader:
                 return default
             if good(value):
                 return value
-            self._report(("settings", key), f"is not {wanted}; the default was used")
+            self._report(("settings", key), Phrase("is not {wanted}; the default was used", wanted=Phrase.of(wanted)))
             return default
 
         def texts(key: str) -> tuple[str, ...]:
@@ -172,7 +173,7 @@ class _Reader:
             if not isinstance(kind, str) or not kind:
                 self._report(path, "has no type; it was left out")
             elif kind in BUILTIN_TYPES:
-                self._report((*path, "type"), f"{kind} is a built-in type; it was left out")
+                self._report((*path, "type"), Phrase("{kind} is a built-in type; it was left out", kind=kind))
             else:
                 name = item.get("name")
                 types.setdefault(kind, CustomType(kind, name if isinstance(name, str) else ""))
@@ -197,8 +198,13 @@ class _Reader:
         if isinstance(value, str):
             return value
         if value is not None or key == "name":
-            shown = f"{default!r} was used" if default else "it was left empty"
-            self._report((key,), f"{'is missing' if value is None else 'is not a text'}; {shown}")
+            shown = Phrase("{default!r} was used", default=default) if default else Phrase("it was left empty")
+            self._report(
+                (key,),
+                Phrase(
+                    "{value}; {shown}", value=Phrase("is missing" if value is None else "is not a text"), shown=shown
+                ),
+            )
         return default
 
     def _report(self, path: tuple[str | int, ...], message: str) -> None:

@@ -15,6 +15,7 @@ from engine.errors import Conflict, InvalidFile
 from engine.story.branches import now_iso
 from engine.story.fragment import Fragment, fragment_of
 from engine.story.saving import FileEdit, edit_document
+from engine.text import Phrase
 
 VERSIONED: Final = ("name", "description", "content")
 """The fields whose change makes a version."""
@@ -58,7 +59,7 @@ def revise(file: Path, before: FragmentState, after: FragmentState, reason: str)
         for name in fields:
             if getattr(found, name) != getattr(before, name):
                 raise Conflict(
-                    f"the fragment's {name} was changed by another program; nothing was overwritten",
+                    Phrase("the fragment's {name} was changed by another program; nothing was overwritten", name=name),
                     file=file,
                     field=name,
                     repair="look at it again",

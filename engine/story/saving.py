@@ -17,6 +17,7 @@ from engine.story.branches import now_iso
 from engine.story.chain import ChainEntry, ProseChain, parse_chain
 from engine.story.fragment import NO_META, Fragment, fragment_of, new_document
 from engine.story.ids import new_fragment_id, new_log_id
+from engine.text import Phrase
 
 _ATTEMPTS: Final = 5
 
@@ -136,10 +137,14 @@ def edit_document(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
     with lock(file):
         found = read_bytes(file)
         if found is None:
-            raise NotFound(f"the {_kind(file)} is gone: there is no {file.name}", file=file)
+            raise NotFound(
+                Phrase("the {kind} is gone: there is no {name}", kind=Phrase(_kind(file)), name=file.name), file=file
+            )
         document = parse_json(found, file)
         if not isinstance(document, dict):
-            raise InvalidFile(f"is not a {_kind(file)}: a JSON object was expected", file=file, line=1)
+            raise InvalidFile(
+                Phrase("is not a {kind}: a JSON object was expected", kind=Phrase(_kind(file))), file=file, line=1
+            )
         changed = change(document)
         if changed == document:
             return None

@@ -29,7 +29,7 @@ from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEn
 from engine.session import Loaded, Session
 from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
-from engine.text import collapse_space, did_you_mean
+from engine.text import Phrase, collapse_space, did_you_mean
 from engine.workspace.bases import Bases
 from engine.workspace.jobs import PreviewJob, SaveJob
 from engine.workspace.models import Models
@@ -122,7 +122,7 @@ class Workspace:
                         raise NotFound("has no meta.json, so it is no story", file=path, repair="put the file back")
                     names = {info.id: (info.name,) for info in self.stories()}
                     repair = f"{did_you_mean(story_id, names)}stories: {', '.join(names) or 'none'}"
-                    raise NotFound(f"there is no story {story_id!r}", repair=repair)
+                    raise NotFound(Phrase("there is no story {story_id!r}", story_id=story_id), repair=repair)
                 folder = self._folders[story_id] = self._listed.get(story_id) or StoryFolder(path)
                 if self._watch:
                     self._runtime.submit(self.watching.follow(folder))
@@ -208,10 +208,15 @@ class Workspace:
         if target is None:
             return NO_SOURCES
         if definition.subject is None:
-            raise WrongInput(f"a prompt of {definition.name} is about no fragment", repair="choose none")
+            raise WrongInput(
+                Phrase("a prompt of {name} is about no fragment", name=definition.name), repair="choose none"
+            )
         fragment = self.story(story_id).snapshot(branch).get(target)
         if fragment is None:
-            raise NotFound(f"there is no fragment {target} on branch {branch}", repair="choose another one")
+            raise NotFound(
+                Phrase("there is no fragment {target} on branch {branch}", target=target, branch=branch),
+                repair="choose another one",
+            )
         return definition.subject.sources(fragment, author_input)
 
     def targets(self, story_id: str, agent_name: str, branch: str | None = None) -> Sequence[Fragment]:
@@ -390,7 +395,13 @@ class Workspace:
             def compared() -> Comparison:
                 log = self.runs.last_log(session.story, session.branch, session.agent)
                 if log is None:
-                    raise NotFound(f"{session.agent} was sent nothing on branch {session.branch} yet")
+                    raise NotFound(
+                        Phrase(
+                            "{agent} was sent nothing on branch {branch} yet",
+                            agent=session.agent,
+                            branch=session.branch,
+                        )
+                    )
                 sent = Sent.of_log(log)
                 return compare(sent, Sent.of_prompt(now(), by_message=sent.by_message))
 

@@ -17,6 +17,7 @@ from engine.runs import Run
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import content_root
+from engine.text import Phrase
 from engine.workspace.views import LeftEdits
 
 CONFIG_DEPTH = 5
@@ -91,7 +92,7 @@ class Rescue:
             config = self._journal.read_left(left.journal)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise StonehandError(f"can't be read: {reason}", file=left.journal) from None
+            raise StonehandError(Phrase("can't be read: {reason}", reason=reason), file=left.journal) from None
         if config is None:
             raise InvalidFile("nothing can be made of these edits", file=left.journal, repair="drop them")
         definition = agent(left.agent)

@@ -1,7 +1,9 @@
 """The catalogues: every text that is asked for is there, and both languages say the same with the same fields."""
 
 import ast
+import errno
 import importlib
+import os
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,10 @@ import engine
 import tui
 from engine.agents import agents
 from engine.agents.tools import describe
-from engine.errors import WrongInput
+from engine.budget import OverBudget
+from engine.disk import parse_json, write_atomic
+from engine.errors import InvalidFile, StonehandError, WrongInput
+from engine.models.wire.failures import Caller, explained, failure_of_response
 from engine.text import Phrase
 from tui import language
 from tui.actions import ACTIONS, FIXED, PLACES
@@ -115,6 +120,43 @@ def test_texts_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert language.of_engine(Phrase("no such {thing}", thing="words")) == "no such words"
 
 
+def test_failures_are_told_in_the_language_in_use_and_the_providers_words_are_cited(tmp_path: Path) -> None:
+    caller = Caller("Nova", "https://llm.example/v1", "nova-1", "NOVA_KEY")
+    said = b'{"error": {"message": "You {exceeded} your current quota", "type": "insufficient_quota"}}'
+    failure = explained(failure_of_response(429, {}, said, 0), caller)
+    file = tmp_path / "writer.json"
+    with pytest.raises(InvalidFile) as invalid:
+        parse_json(b'{"a": 1,\n b}', file)
+    with pytest.raises(StonehandError) as missing:
+        write_atomic(tmp_path, b"")
+    assert language.of_error(invalid.value) == str(invalid.value)
+    language.use("zh")
+    assert language.of_engine(failure.message) == (
+        "Nova：在该提供方处的余额已用完，或已达到消费上限（HTTP 429, insufficient_quota）。"
+        "提供方的原话：“You {exceeded} your current quota” — 请向提供方充值或提高上限，或选择其他提供方"
+    )
+    assert language.of_error(invalid.value) == (
+        f"{file}:2：不是有效的 JSON：第 2 列，应为双引号中的属性名 — 请用文本编辑器修复"
+    )
+    assert language.of_error(missing.value) == f"{tmp_path}：无法写入：是文件夹"
+    assert language.of_error(OverBudget("an unknown text")) == "an unknown text"
+    assert language.of_error(ValueError("x")) == "ValueError: x"
+
+
+def test_what_the_system_and_the_decoder_say_is_translated() -> None:
+    reasons = {os.strerror(number) for number in errno.errorcode}
+    said = {reason[:1].lower() + reason[1:] for reason in reasons}
+    for text in ('{"a"', "{a}", "[", "[1 2]", "{} {}", '"a', '"\t"', '"\\q"', '"\\uZ"', "[1,]", '{"a": 1,}'):
+        with pytest.raises(InvalidFile) as invalid:
+            parse_json(text.encode(), Path("writer.json"))
+        assert isinstance(invalid.value.problem.message, Phrase)
+        reason = str(invalid.value.problem.message.values["what"])
+        assert reason in catalogue("zh", "system")
+        said.add(reason)
+    newer = {text for text in catalogue("zh", "system") if text.startswith("illegal trailing comma")}  # Python 3.13
+    assert set(catalogue("zh", "system")) - said == newer
+
+
 def test_every_agent_has_a_name_in_every_language() -> None:
     for code in LANGUAGES:
         if code != ENGLISH:
@@ -123,11 +165,19 @@ def test_every_agent_has_a_name_in_every_language() -> None:
                 assert {agent.display_name, agent.group} <= set(texts), (code, agent.name)
 
 
+FAILURES = ("NotFound", "InvalidFile", "Conflict", "WrongInput", "StonehandError", "Problem", "Warned")
+"""What tells of failures."""
+UNSEEN = {"doctor", "tools", "library.py", "instruction_sets.py"}
+"""Parts whose failures the editor does not show: tools tell theirs to models, the others belong to the command line."""
+
+
 def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
     """Labels of changes, reasons of blocks that are absent, what is wrong with a block, what tools do."""
     said = {describe(tool) for agent in agents() for tool in agent.tools}
     for file in Path(engine.__file__).parent.rglob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
+        if file.match("engine/text.py"):
+            continue  # puts phrases together, and says none
         slots = file.parent.name == "agents" and "BlockSlot(" in file.read_text("utf-8")
         module = importlib.import_module(f"engine.agents.{file.stem}") if slots else None
         scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -135,6 +185,9 @@ def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args:
                 if call.func.id == "Phrase":
                     said |= _texts(call.args[0])
+                elif call.func.id in FAILURES and not UNSEEN & {file.parent.name, file.name}:
+                    repairs = [keyword.value for keyword in call.keywords if keyword.arg == "repair"]
+                    said |= {text for given in (call.args[0], *repairs) for text in _constant(given)}
                 elif call.func.id == "BlockSlot" and len(call.args) > 3:
                     said |= _reasons(call.args[3], scope, vars(module))
                 elif call.func.id.endswith("_slots"):
@@ -147,6 +200,14 @@ def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
     for code in LANGUAGES:
         if code != ENGLISH:
             assert said - {""} - set(catalogue(code, "engine")) == set()
+
+
+def _constant(given: ast.expr) -> set[str]:
+    """The text that is given, or those of which one is; a text put together in place can't be translated."""
+    if isinstance(given, ast.IfExp):
+        return _constant(given.body) | _constant(given.orelse)
+    assert not isinstance(given, ast.JoinedStr), f"this is to be a Phrase: {ast.unparse(given)}"
+    return {given.value} if isinstance(given, ast.Constant) else set()
 
 
 def _texts(tree: ast.AST) -> set[str]:

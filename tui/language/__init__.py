@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from engine.errors import WrongInput
+from engine.errors import StonehandError, WrongInput
 from engine.text import Phrase
 
 ENGLISH = "en"
@@ -76,14 +76,22 @@ def of_engine(text: str) -> str:
     """A text that the engine says in English, such as an agent's name or why a block is not sent.
 
     The catalogue `engine` of another language has what it is in that language, by the English text, for a `Phrase` by
-    its template. What is not there is said in English.
+    its template; the catalogue `system` what the system's reasons of a failure are. What is not there is said in
+    English.
     """
     texts = catalogue(_in_use, "engine")
     if not isinstance(text, Phrase):
         return texts.get(text, text)
     values = {name: of_engine(value) if isinstance(value, Phrase) else value for name, value in text.values.items()}
-    template = texts.get(text.template)
-    return text if template is None else template.format_map(values)
+    template = texts.get(text.template) or catalogue(_in_use, "system").get(text.template) or text.template
+    return template.format_map(values)
+
+
+def of_error(error: BaseException) -> str:
+    """A failure for its user in one line: where, what, and what to do about it."""
+    if isinstance(error, StonehandError):
+        return of_engine(error.problem.told())
+    return f"{type(error).__name__}: {error}"
 
 
 class LazyText:

@@ -20,7 +20,7 @@ from engine.session import Session
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.chat_pieces import live_pieces, message_pieces
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.screens.run_again import RunWith, choose_run_with, run_with
@@ -325,7 +325,7 @@ class ChatScreen(WorkingScreen[None]):
             self.input.load("")
             await self.wait(lambda: self.talk.remember_draft(self.store, ""))
         if turn.warnings:
-            self.say(turn.warnings[0], warning=True)
+            self.say(of_engine(turn.warnings[0]), warning=True)
         self._turn = turn
         self._show(turn.conversation)
         self.view.show_end()
@@ -335,7 +335,7 @@ class ChatScreen(WorkingScreen[None]):
         from tui.screens.choice import ChoiceDialog
 
         choices = [("s", t("chat.send-all-the-same")), ("escape", t("chat.stay"))]
-        dialog = ChoiceDialog(t("chat.over-budget"), str(error), choices, safe=True)
+        dialog = ChoiceDialog(t("chat.over-budget"), of_error(error), choices, safe=True)
         return await self.app.push_screen_wait(dialog) == "s"
 
     def action_stop_answer(self) -> None:

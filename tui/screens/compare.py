@@ -14,7 +14,7 @@ from engine.errors import StonehandError
 from engine.workspace import Reference, ReferenceKind
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.screen_reader import is_spoken
 from tui.screens.comparison import ComparesTexts
 from tui.widgets.bars import KeyBar, TopBar
@@ -82,7 +82,7 @@ class CompareScreen(ComparesTexts):
         except StonehandError as error:
             self.comparison = None
             self.view.show(None)
-            self.tell(str(error))
+            self.tell(of_error(error))
             return
         self.view.show(comparison)
         self._show_title(comparison)

@@ -17,7 +17,7 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.widgets.line_input import LineInput
 
@@ -67,7 +67,7 @@ class ConversationsDialog(ModalScreen[Wanted | None]):
 
     def _line(self, item: ConversationSummary) -> str:
         if item.problem is not None:
-            return f"! {item.title} · {item.problem.message}"
+            return f"! {item.title} · {of_engine(item.problem.message)}"
         who = "" if item.character is None else f" · {self._names.get(item.character, item.character)}"
         changed = item.updated_at or item.created_at
         with suppress(ValueError, OverflowError):

@@ -354,7 +354,7 @@ class DeskScreen(
             fault = document.fault
             where = f"{document.file.name}{f':{fault.line}' if fault.line else ''}"
             field = f" {fault.field}" if fault.field else ""
-            text = f"! {t('desk.invalid', place=f'{where}{field}', message=fault.message)}"
+            text = f"! {t('desk.invalid', place=f'{where}{field}', message=of_engine(fault.message))}"
             help = t("desk.invalid-more")
         elif document.state is SaveState.CONFLICT:
             what = "changed" if document.theirs is not None else "deleted"
@@ -363,7 +363,7 @@ class DeskScreen(
             text = f"! {t(f'desk.conflict.{what}', name=document.file.name)}"
             help = t("desk.conflict-more")
         elif self.workspace.journal.failure and document.state is not SaveState.SAVED:
-            text = f"! {self.workspace.journal.failure}"
+            text = f"! {of_engine(self.workspace.journal.failure)}"
         if banner.display != bool(text) or text:
             banner.update(Content(f"{visible(text)}\n{help}".rstrip()))
             banner.display = bool(text)

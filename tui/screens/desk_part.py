@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import StonehandError
 from tui.carry import Carry
-from tui.language import of_engine
+from tui.language import of_engine, of_error
 from tui.screens.base import WorkingScreen
 from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
@@ -117,7 +117,7 @@ class DeskPart(WorkingScreen[None]):
         try:
             change = edit(session)
         except StonehandError as error:
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return False
         if change is None:
             return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.blocks.config import EMPTY
 from engine.document.state import SaveState
 from engine.errors import Conflict, InvalidFile, StonehandError
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ExchangeActions(DeskPart):
                     return
                 fault = ""
             except StonehandError as error:
-                fault = str(error)
+                fault = of_error(error)
 
     def _offered(self, name: str) -> str:
         from tui.widgets.path_input import short_path
@@ -142,7 +142,7 @@ class ExchangeActions(DeskPart):
                 plan = await self._plan_import(session, file, values)
                 break
             except StonehandError as error:
-                fault = str(error)
+                fault = of_error(error)
         if not values.clipboard:
             self._exchange_folder = file.parent
         if await self._carry_out(
@@ -299,7 +299,7 @@ class ExchangeActions(DeskPart):
             await self.settle_branch(session.story, session.branch)
             plan = await self.wait(lambda: exchange.plan_take_back(session.story, session.branch))
         except StonehandError as error:
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return
         lines = list(_told((item.agent, item.changes) for item in plan.agents))
         lines += [t("exchange.changed-since", agent=item.agent) for item in plan.changed]

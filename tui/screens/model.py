@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from engine.errors import StonehandError
 from tui.actions import Place
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
@@ -147,7 +147,10 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
 
     def _show_problems(self) -> None:
         provider = self._state.resolution.provider
-        found = [f"! {problem}" for problem in (*self._state.resolution.problems, *self._state.providers.problems)]
+        found = [
+            f"! {of_engine(problem.told())}"
+            for problem in (*self._state.resolution.problems, *self._state.providers.problems)
+        ]
         found = [*filter(None, [self._fault(provider)]), *found]
         more = len(found) - PROBLEMS_SHOWN
         lines = found[:PROBLEMS_SHOWN]
@@ -169,7 +172,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
         try:
             state = await self.wait(lambda: ModelState.read(self.workspace, self._story, role))
         except StonehandError as error:
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return
         if role == self._role:
             self._state = state
@@ -243,7 +246,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
             try:
                 change = await self.wait(lambda: self.workspace.models.choose(story, role, **values))
             except StonehandError as error:
-                self.say(str(error), warning=True)
+                self.say(of_error(error), warning=True)
                 return
             if change is not None:
                 self._done.append(change)
@@ -281,7 +284,7 @@ class ModelDialog(ModalScreen[None], WorkingScreen[None]):
                 target.append(await self.wait(lambda: self.workspace.models.undo(change)))
             except StonehandError as error:
                 source.clear()  # what came before can't be taken back either
-                self.say(str(error), warning=True)
+                self.say(of_error(error), warning=True)
                 return
             await self._refresh()
             self.say(t("model.undone", role=change.role) if undo else t("model.redone", role=change.role))

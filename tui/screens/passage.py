@@ -22,7 +22,7 @@ from engine.text import collapse_space
 from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.widgets.bars import KeyBar, TopBar
@@ -124,7 +124,7 @@ class PassageScreen(WorkingScreen[None]):
         if self._run is not None and not self._kept:
             workspace.passages.discard(self._run)
         if prompt.warnings:
-            self.say(prompt.warnings[0], warning=True)
+            self.say(of_engine(prompt.warnings[0]), warning=True)
         self._run = run
         self._kept, self._shown = False, 0
         view = self.query_one("#passage", StreamView)
@@ -168,9 +168,9 @@ class PassageScreen(WorkingScreen[None]):
             self._kept = self._kept or not seen.text.strip()
             if seen.failure:
                 self._kept = True  # what a failed run wrote can't be saved
-                self.say(seen.failure, warning=True)
+                self.say(of_engine(seen.failure), warning=True)
             elif seen.warnings:
-                self.say(seen.warnings[0], warning=True)
+                self.say(of_engine(seen.warnings[0]), warning=True)
         self._show_status()
 
     def _show_status(self) -> None:
@@ -298,7 +298,7 @@ class PassageScreen(WorkingScreen[None]):
         for skipped in saved.skipped:
             self.report(StonehandError.of(skipped))
         if saved.problem is not None:
-            self.report(StonehandError(t("passage.log-not-kept", problem=saved.problem.message)))
+            self.report(StonehandError(t("passage.log-not-kept", problem=of_engine(saved.problem.message))))
         self._show_status()
         return True
 
@@ -310,7 +310,7 @@ class PassageScreen(WorkingScreen[None]):
             self.report(failure)
             self.report(error)
         else:
-            self.report(StonehandError(t("passage.written-to", error=error, file=file)))
+            self.report(StonehandError(t("passage.written-to", error=of_error(error), file=file)))
 
     def action_discard(self) -> None:
         """Forget the passage."""

@@ -17,7 +17,7 @@ from engine.session import Session
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
@@ -83,7 +83,7 @@ class PromptScreen(WorkingScreen[None]):
         except StonehandError as error:
             self.query_one("#top", TopBar).show(self._title, session.branch, t("prompt.not-compiled"))
             self.view.show((), {})
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
@@ -91,7 +91,7 @@ class PromptScreen(WorkingScreen[None]):
         budget = self._budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
         self._show_top(prompt, budget)
         if prompt.warnings:
-            first, more = str(prompt.warnings[0]), len(prompt.warnings) - 1
+            first, more = of_engine(prompt.warnings[0]), len(prompt.warnings) - 1
             self.say(t("prompt.more", warning=first, count=more) if more else first, warning=True)
 
     def _show_top(self, prompt: Prompt, budget: Budget) -> None:
@@ -229,7 +229,7 @@ class PromptScreen(WorkingScreen[None]):
             try:
                 self._session = await self.wait(prepared)
             except StonehandError as error:
-                self.say(str(error), warning=True)
+                self.say(of_error(error), warning=True)
                 return
         await self._show_prompt()
 

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from engine.errors import StonehandError
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
-from tui.language import t
+from tui.language import of_error, t
 from tui.screen_reader import is_spoken
 from tui.screens.comparison import ComparesTexts
 from tui.widgets.bars import KeyBar, TopBar
@@ -75,7 +75,7 @@ class RunDiffScreen(ComparesTexts):
         try:
             self._found = await self.wait(self._compared)
         except StonehandError as error:
-            self.tell(str(error))
+            self.tell(of_error(error))
             return
         self._show(self._found)
         self._show_title()

@@ -18,7 +18,7 @@ from engine.runs.filtering import RunFilter
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
-from tui.language import t
+from tui.language import of_error, t
 from tui.run_sections import run_sections
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
@@ -222,7 +222,7 @@ class RunsScreen(WorkingScreen[None]):
         try:
             return await self.wait(lambda: self.workspace.runs.detail(self._story, self._branch, run.id))
         except StonehandError as error:
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return None
 
     def _show_part(self) -> None:

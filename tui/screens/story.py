@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 
 from engine.workspace import StorySummary
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.widgets.line_input import LineInput
@@ -94,7 +94,7 @@ class StoryScreen(ModalScreen["StoryScreen.Choice | None"]):
         for story in self._stories:
             if story.problem is not None:
                 if not parts:
-                    text = f"{visible(story.name)}: {visible(str(story.problem))}"
+                    text = f"{visible(story.name)}: {visible(of_engine(story.problem.told()))}"
                     shown.append(Option(Content.styled(text, "$text-error"), disabled=True))
                 continue
             branches = [
@@ -106,7 +106,9 @@ class StoryScreen(ModalScreen["StoryScreen.Choice | None"]):
                 continue
             shown.append(Option(Content.styled(visible(story.name), "bold"), disabled=True))
             for problem in story.branch_problems:
-                shown.append(Option(Content.styled(f"  ! {visible(str(problem))}", "$text-error"), disabled=True))
+                shown.append(
+                    Option(Content.styled(f"  ! {visible(of_engine(problem.told()))}", "$text-error"), disabled=True)
+                )
             for branch in branches:
                 if (story.id, branch.id) == at:
                     stand = len(shown)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.document.state import SaveState
 from engine.errors import StonehandError
-from tui.language import t
+from tui.language import of_error, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class StoryActions(DeskPart):
             try:
                 opened = await self._act(chosen)
             except StonehandError as error:
-                fault = str(error)
+                fault = of_error(error)
         story, branch = opened
         agent = session.agent if session is not None else DEFAULT_AGENT
         self.begin(lambda: self.open_story(story, branch, agent), "open", exclusive=True)
@@ -88,7 +88,7 @@ class StoryActions(DeskPart):
             try:
                 made = await self.wait(partial(folder.create_branch, values.name, parent, last))
             except StonehandError as error:
-                fault = str(error)
+                fault = of_error(error)
                 continue
             self.say(t("branches.made", name=made.name))
             return made.id
@@ -120,7 +120,7 @@ class StoryActions(DeskPart):
                 await self.wait(partial(folder.rename_branch, branch, values.name))
                 return
             except StonehandError as error:
-                name, fault = values.name, str(error)
+                name, fault = values.name, of_error(error)
 
     async def _delete_branch(self, story: str, branch: str) -> tuple[str, str] | None:
         """Delete a branch, when its author says so, with its unsaved edits brought out of it; what is to be opened when

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 
 from engine.runs.records import local_time
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.widgets.cells import fit, short_count
 from tui.widgets.stream_view import StreamView
 
@@ -71,7 +71,7 @@ def _table(usage: UsageTotals, narrow: bool) -> str:
             lines += ["", t("runs.usage-models"), *(line(f"  {model.name}", model) for model in usage.models)]
         if usage.updated_at:
             lines += ["", t("runs.usage-at", at=local_time(usage.updated_at))]
-    return "\n".join([*lines, *(f"! {problem}" for problem in usage.problems)])
+    return "\n".join([*lines, *(f"! {of_engine(problem.told())}" for problem in usage.problems)])
 
 
 def _right(text: str) -> str:

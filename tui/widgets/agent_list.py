@@ -122,7 +122,9 @@ class AgentList(Spoken, ScrollView, can_focus=True, inherit_bindings=False):
         parts = [visible(of_engine(agent.display_name))]
         parts += [t("reader.agent_open")] if agent.name == self.open_name else []
         parts += [t("reader.agent_customised")] if agent.customised else []
-        parts += [t("reader.problem", note=visible(str(agent.problem)))] if agent.problem is not None else []
+        parts += (
+            [t("reader.problem", note=visible(of_engine(agent.problem.told())))] if agent.problem is not None else []
+        )
         return ", ".join(parts)
 
     def action_step(self, step: int) -> None:

@@ -20,6 +20,7 @@ from engine.models.wire.parts import ForcedTool, OpaquePart, TextPart, ThinkingP
 from engine.models.wire.profiles import Profile
 from engine.models.wire.shaping import shape
 from engine.models.wire.sse import STRAY, ServerEvent
+from engine.text import Phrase
 
 FORMAT: Final = "anthropic"
 """The format of its blocks that are sent back as they came."""
@@ -94,7 +95,11 @@ def _thinking(effort: Effort | None, profile: Profile, limit: int, warnings: lis
     if effort == "none":
         return {}
     if limit <= LEAST_BUDGET:
-        warnings.append(Warned(f"it does not think: an answer of {limit} tokens has no room for it", "reasoning"))
+        warnings.append(
+            Warned(
+                Phrase("it does not think: an answer of {limit} tokens has no room for it", limit=limit), "reasoning"
+            )
+        )
         return {}
     budget = min(BUDGETS[effort], max(LEAST_BUDGET, limit // 2))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}

@@ -12,6 +12,7 @@ from engine.models.providers import Provider, Providers
 from engine.models.resolution import Resolution
 from engine.models.windows import window_of
 from engine.models.wire.http_wire import Defaults, HttpWire
+from engine.text import Phrase
 
 
 def wire_for(
@@ -38,7 +39,14 @@ def usable(providers: Providers, provider_id: str) -> Provider:
     """The provider of an id, which can be called. Raises `NotFound` and `WrongInput`."""
     found = providers.find(provider_id)
     if found.id == REHEARSAL:
-        raise WrongInput(f"{REHEARSAL} is no model and can't be called", repair="name a provider, or add one")
+        raise WrongInput(
+            Phrase("{rehearsal} is no model and can't be called", rehearsal=REHEARSAL),
+            repair="name a provider, or add one",
+        )
     if not found.enabled:
-        raise WrongInput(f"the provider {provider_id!r} is disabled", file=found.file, field=found.field)
+        raise WrongInput(
+            Phrase("the provider {provider_id!r} is disabled", provider_id=provider_id),
+            file=found.file,
+            field=found.field,
+        )
     return found

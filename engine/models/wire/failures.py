@@ -15,6 +15,7 @@ from typing import Any, Final
 from engine.models.secret import Secret
 from engine.models.wire.base import Failure, FailureKind
 from engine.models.wire.documents import read_json
+from engine.text import Phrase, listed
 
 SAID_LIMIT: Final = 500
 """Characters of a provider's message that are shown."""
@@ -82,7 +83,7 @@ def failure_of_response(status: int, headers: Mapping[str, str], body: bytes, no
         request_id=headers.get("request-id") or headers.get("x-request-id") or failure.request_id,
         retry_after=_retry_after(headers, now) if failure.retry_after is None else failure.retry_after,
         should_retry={"true": True, "false": False}.get(retry or ""),
-        cause=f"it redirects to another address{_place(headers)}" if 300 <= status < 400 else failure.cause,
+        cause=_redirect(headers) if 300 <= status < 400 else failure.cause,
     )
 
 
@@ -119,7 +120,8 @@ def failure_of_payload(payload: Any, status: int | None = None) -> Failure:
     needed, room = error.get("n_prompt_tokens"), error.get("n_ctx")
     cause = ""
     if isinstance(needed, int) and isinstance(room, int):
-        cause = f"the prompt has {needed:,} tokens and the server takes {room:,}"
+        told = "the prompt has {needed:,} tokens and the server takes {room:,}"
+        cause = Phrase(told, needed=needed, room=room)
     identity, blamed = outer.get("request_id"), error.get("param")
     return Failure(
         kind_of(status, codes, said),
@@ -170,18 +172,23 @@ def explained(failure: Failure, caller: Caller) -> Failure:
     said = _shortened(hide_secrets(failure.said, caller.secrets))
     cause = failure.cause or _cause(failure, caller)
     advice = failure.advice or _advice(failure, caller)
-    facts = [f"HTTP {failure.status}"] if failure.status is not None else []
+    facts: list[str] = [f"HTTP {failure.status}"] if failure.status is not None else []
     if failure.code and failure.code not in said:
         facts.append(failure.code)
     if failure.request_id:
-        facts.append(f"request {failure.request_id}")
+        facts.append(Phrase("request {identity}", identity=failure.request_id))
     if failure.retry_after is not None:
-        facts.append(f"asks to wait {failure.retry_after:g} s")
-    head = f"{caller.label}: {cause}" if cause else f"{caller.label}: the request failed"
+        facts.append(Phrase("asks to wait {seconds:g} s", seconds=failure.retry_after))
+    message = Phrase("{label}: {cause}", label=caller.label, cause=Phrase.of(cause or "the request failed"))
     if facts:
-        head += f" ({', '.join(facts)})"
-    message = head + (f": {said}" if said else "") + (f" — {advice}" if advice else "")
-    return replace(failure, message=hide_secrets(message, caller.secrets), said=said, cause=cause, advice=advice)
+        message = Phrase("{message} ({facts})", message=message, facts=listed(facts))
+    if said:
+        message = Phrase("{message}: {said}", message=message, said=said)
+    if advice:
+        message = Phrase("{message} — {advice}", message=message, advice=Phrase.of(advice))
+    shown = hide_secrets(message, caller.secrets)
+    told = message if shown == message else shown
+    return replace(failure, message=told, said=said, cause=cause, advice=advice)
 
 
 def hide_secrets(text: str, secrets: Iterable[Secret] = ()) -> str:
@@ -234,7 +241,7 @@ def _cause(failure: Failure, caller: Caller) -> str:
         "network": "the connection failed",
         "too_large": "the prompt is longer than the model takes",
         "bad_request": "the request was not understood",
-        "not_found": f"there is no model {caller.model!r} there, or the address is wrong",
+        "not_found": Phrase("there is no model {model!r} there, or the address is wrong", model=caller.model),
         "abort": "stopped",
     }[failure.kind]
 
@@ -247,7 +254,7 @@ def _advice(failure: Failure, caller: Caller) -> str:
             return "change the prompt, or choose another model"
         if not caller.key_place:
             return "set api_key_env for it in providers.toml"
-        return f"check {caller.key_place}"
+        return Phrase("check {key_place}", key_place=caller.key_place)
     if failure.status is not None and 300 <= failure.status < 400:
         return "write the final address as its base_url"
     return {
@@ -255,7 +262,7 @@ def _advice(failure: Failure, caller: Caller) -> str:
         "throttled": "wait a little, or choose another model",
         "overloaded": "try again in a moment",
         "upstream": "try again, or choose another model",
-        "network": f"check that {caller.address} can be reached",
+        "network": Phrase("check that {address} can be reached", address=caller.address),
         "too_large": "switch blocks off or shorten them, or choose a model with a larger context",
         "bad_request": "",
         "not_found": "`stonehand providers models` lists what is there; check base_url",
@@ -290,6 +297,8 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return None
 
 
-def _place(headers: Mapping[str, str]) -> str:
-    target = headers.get("location", "")
-    return f", {target.partition('?')[0]}" if target else ""
+def _redirect(headers: Mapping[str, str]) -> str:
+    target = headers.get("location", "").partition("?")[0]
+    if not target:
+        return "it redirects to another address"
+    return Phrase("it redirects to another address, {target}", target=target)

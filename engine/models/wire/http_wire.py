@@ -41,6 +41,7 @@ from engine.models.wire.parameters import Prepared
 from engine.models.wire.parsing import Parser
 from engine.models.wire.profiles import Profile, profile_of, url_of
 from engine.models.wire.retry import retry_delay
+from engine.text import Phrase
 
 if TYPE_CHECKING:
     import httpx
@@ -340,9 +341,13 @@ class HttpWire:
         other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}.get(name, "")
         if name == limit and other and other in failure.said:
             self._profiles[model] = replace(profile, names={**profile.names, "max_output_tokens": other})
-            return Warned(f"{name} is sent as {other} from now on: {said}", name)
+            return Warned(
+                Phrase("{name} is sent as {other} from now on: {said}", name=name, other=other, said=said), name
+            )
         self._without[model] = self._without.get(model, frozenset()) | {name}
-        return Warned(f"{name} was left out, since {model} refuses it: {said}", name)
+        return Warned(
+            Phrase("{name} was left out, since {model} refuses it: {said}", name=name, model=model, said=said), name
+        )
 
     def _front_cut(self, request: Request, usage: Usage | None) -> Warned | None:
         """Whether a server that drops the beginning of a long prompt without a word seems to have done it."""
@@ -352,8 +357,13 @@ class HttpWire:
         if usage.input_tokens >= estimate * FRONT_SHARE or estimate - usage.input_tokens < FRONT_TOKENS:
             return None
         return Warned(
-            f"{self._provider.name} read {usage.input_tokens:,} tokens of about {estimate:,}: it seems to have cut off"
-            " the beginning of the prompt — raise its context length (num_ctx), or shorten the prompt"
+            Phrase(
+                "{name} read {input_tokens:,} tokens of about {estimate:,}: it seems to have cut off the beginning of "
+                "the prompt — raise its context length (num_ctx), or shorten the prompt",
+                name=self._provider.name,
+                input_tokens=usage.input_tokens,
+                estimate=estimate,
+            )
         )
 
     # -- the connection

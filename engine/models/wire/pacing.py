@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterable
 
 from engine.errors import WrongInput
+from engine.text import Phrase
 
 WORDS_PER_SECOND = 12.0
 
@@ -17,7 +18,10 @@ _PIECE = re.compile(r"\s*\S{1,12}|\s+")
 def checked_pace(words_per_second: float) -> float:
     """The pace as given; 0 and infinity mean at once. Raises `WrongInput` for one that means nothing."""
     if math.isnan(words_per_second) or words_per_second < 0:
-        raise WrongInput(f"words per second is {words_per_second}, which is no pace", repair="give 0 (at once) or more")
+        raise WrongInput(
+            Phrase("words per second is {words_per_second}, which is no pace", words_per_second=words_per_second),
+            repair="give 0 (at once) or more",
+        )
     return words_per_second
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from engine.models.wire.base import EFFORTS, Effort, Request, Warned
 from engine.models.wire.profiles import PARAMETERS, Profile
+from engine.text import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +50,18 @@ def choose_parameters(request: Request, profile: Profile, without: Collection[st
         if parameter == "tool_choice" and not request.tools:
             continue
         if not profile.takes(parameter, reasoning=thinks):
-            because = " while it thinks" if profile.takes(parameter) else ""
-            warnings.append(_left_out(parameter, f"{request.model} does not take it{because}"))
+            thinking = profile.takes(parameter)
+            refused = "{model} does not take it while it thinks" if thinking else "{model} does not take it"
+            warnings.append(_left_out(parameter, Phrase(refused, model=request.model)))
         elif profile.name_of(parameter) not in without:
             values[parameter] = value
     return Chosen(values, effort, tuple(warnings))
 
 
 def _left_out(parameter: str, because: str) -> Warned:
-    return Warned(f"{parameter} was left out: {because}", parameter)
+    return Warned(
+        Phrase("{parameter} was left out: {because}", parameter=parameter, because=Phrase.of(because)), parameter
+    )
 
 
 def _effort(wanted: Effort | None, profile: Profile, warnings: list[Warned]) -> Effort | None:
@@ -73,6 +77,8 @@ def _effort(wanted: Effort | None, profile: Profile, warnings: list[Warned]) -> 
         return wanted
     less = [effort for effort in known if EFFORTS.index(effort) < EFFORTS.index(wanted) and effort != "none"]
     nearest = less[-1] if less else next(effort for effort in known if effort != "none" or len(known) == 1)
-    message = "thinking can't be switched off here" if wanted == "none" else f"it knows no reasoning effort {wanted}"
-    warnings.append(Warned(f"{message}: {nearest} is asked for", "reasoning"))
+    message = Phrase("thinking can't be switched off here")
+    if wanted != "none":
+        message = Phrase("it knows no reasoning effort {wanted}", wanted=wanted)
+    warnings.append(Warned(Phrase("{message}: {nearest} is asked for", message=message, nearest=nearest), "reasoning"))
     return nearest

@@ -9,6 +9,7 @@ from typing import Any
 from engine.errors import WrongInput
 from engine.models.wire.base import ChatMessage
 from engine.models.wire.documents import read_json
+from engine.text import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,14 @@ class ToolCall:
         try:
             found = read_json(self.arguments or "{}")
         except ValueError as error:
-            raise WrongInput(f"the arguments of {self.name} are not JSON: {error}", repair="call it again") from None
+            raise WrongInput(
+                Phrase("the arguments of {name} are not JSON: {error}", name=self.name, error=error),
+                repair="call it again",
+            ) from None
         if not isinstance(found, dict):
-            raise WrongInput(f"the arguments of {self.name} are not a JSON object", repair="call it again")
+            raise WrongInput(
+                Phrase("the arguments of {name} are not a JSON object", name=self.name), repair="call it again"
+            )
         return found
 
 
