@@ -12,6 +12,7 @@ from typing import Any
 from engine.errors import NotFound, Problem, StonehandError
 from engine.story import StoryFolder
 from engine.story.librarian import latest_analysis, read_analysis
+from engine.text import Phrase
 from engine.tools.collected import Analysis, Proposal, analysis_of
 from engine.tools.plan import Plan
 from engine.tools.proposals import accept_proposal, mark_proposal, plan_proposal, proposals_of
@@ -59,7 +60,9 @@ class Analyses:
         proposals = proposals_of(read_analysis(folder.content_root(branch), analysis_id))
         proposal = proposals[index] if 0 <= index < len(proposals) else None
         if proposal is None:
-            raise NotFound(f"the analysis {analysis_id} has no proposal {index + 1}")
+            raise NotFound(
+                Phrase("the analysis {analysis_id} has no proposal {number}", analysis_id=analysis_id, number=index + 1)
+            )
         return plan_proposal(folder.snapshot(branch), proposal)
 
     def decide(self, story: str, branch: str, analysis_id: str, index: int, accept: bool) -> tuple[Problem, ...]:

@@ -420,14 +420,15 @@ class Generation:
             return
         plan = plan_transformation(run.prompt.story, run.prompt.branch, host.passage, host.span, run.view().text)
         if not plan.changes:
-            run.warn(f"nothing was changed: {plan.outcomes[0].error or 'the passage is so already'}")
+            why = plan.outcomes[0].error or "the passage is so already"
+            run.warn(Phrase("nothing was changed: {why}", why=Phrase.of(why)))
             return
         run.propose(plan, host)
         if run.edits == "apply":
             run.decide(run.view().waiting_plans[0].id, True)
             applied = run.view().plans[0].applied
             for problem in applied.problems if applied is not None else ():
-                run.warn(f"the passage was not changed: {problem}")
+                run.warn(Phrase("the passage was not changed: {problem}", problem=problem.told()))
 
     def _save_analysis(self, folder: StoryFolder, run: Run) -> None:
         host = run.turn.setup.host

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tui.chat_pieces import SPACE, answer_pieces
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.plan import plan_pieces
 from tui.widgets.chat_view import Piece
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def run_pieces(view: RunView, *, thoughts: bool) -> list[Piece]:
     """A run as it stands: thoughts, calls, text, what went wrong, and its changes with what became of them."""
     pieces = answer_pieces(view, thoughts=thoughts)
-    pieces += (Piece("note", warning) for warning in view.warnings)
+    pieces += (Piece("note", of_engine(warning)) for warning in view.warnings)
     if view.failure:
-        told = (view.failure, view.error.advice if view.error is not None else "")
+        told = (of_engine(view.failure), of_engine(view.error.advice) if view.error is not None else "")
         pieces.append(Piece("note", "\n".join(filter(None, told))))
     for plan in view.plans:
         pieces += (SPACE, *_plan(plan))
@@ -32,7 +32,7 @@ def _plan(plan: PlanView) -> Iterator[Piece]:
     yield Piece("agent" if plan.decision == "applied" else "note", t(f"agent.plan.{plan.decision}"))
     yield from plan_pieces(plan.plan)
     for problem in plan.applied.problems if plan.applied is not None else ():
-        yield Piece("note", str(problem))
+        yield Piece("note", of_engine(problem.told()))
 
 
 def analysis_pieces(found: FoundAnalysis) -> list[Piece]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from engine.errors import NotFound, StonehandError
 from engine.story import StoryFolder, StorySnapshot
 from engine.story.librarian import read_analysis
+from engine.text import Phrase
 from engine.tools.applying import ACCEPTED, AUTOMATIC, Applied, apply
 from engine.tools.collected import Proposal, ProposalStatus
 from engine.tools.fragment_edits import EditFragments, plan_fragment_edits
@@ -47,7 +48,7 @@ def plan_proposal(snapshot: StorySnapshot, proposal: Proposal) -> Plan:
     try:
         return plan_fragment_edits(snapshot, checked_input(EditFragments, given), tool=NAME)
     except WrongCall as error:
-        raise StonehandError(f"the proposal can't be used: {error}") from None
+        raise StonehandError(Phrase("the proposal can't be used: {error}", error=error)) from None
 
 
 def accept_proposal(
@@ -63,7 +64,9 @@ def accept_proposal(
     plan = plan_proposal(folder.snapshot(branch), proposal)
     if not plan.changes:
         why = "; ".join(dict.fromkeys(outcome.error for outcome in plan.outcomes if outcome.error))
-        raise StonehandError(f"nothing of the proposal can be done any more: {why or 'it is so already'}")
+        raise StonehandError(
+            Phrase("nothing of the proposal can be done any more: {why}", why=Phrase.of(why or "it is so already"))
+        )
     notes = {
         "source": "librarian",
         "analysisId": analysis_id,
@@ -99,9 +102,11 @@ def _open_proposal(analysis: Mapping[str, Any], analysis_id: str, index: int) ->
     if proposal is None:
         raise _missing(analysis_id, index)
     if proposal.status != "open":
-        raise StonehandError(f"the proposal was {proposal.status} before")
+        raise StonehandError(Phrase("the proposal was {status} before", status=Phrase(proposal.status)))
     return proposal
 
 
 def _missing(analysis_id: str, index: int) -> NotFound:
-    return NotFound(f"the analysis {analysis_id} has no proposal {index + 1}")
+    return NotFound(
+        Phrase("the analysis {analysis_id} has no proposal {number}", analysis_id=analysis_id, number=index + 1)
+    )

@@ -20,7 +20,7 @@ from engine.text import collapse_space
 from tui.actions import Place, bar_keys
 from tui.agent_run_pieces import analysis_pieces, run_pieces
 from tui.bindings import bindings_for
-from tui.language import of_engine, t
+from tui.language import of_engine, of_error, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
@@ -223,7 +223,7 @@ class AgentRunScreen(WorkingScreen[None]):
             if not await self._may_send(run, provider, model):
                 return
         except StonehandError as error:
-            self.say(str(error), warning=True)
+            self.say(of_error(error), warning=True)
             return
         self._forget_run()
         self._run, self._ended = run, workspace.generate(run)

@@ -9,7 +9,7 @@ from textual import on
 from textual.message import Message
 
 from engine.errors import StonehandError
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ class AgentRunActions(DeskPart):
 
     async def _tell_of(self, notice: AnalysisNotice) -> None:
         run, analyses = notice.run, self.workspace.analyses
-        why = "" if notice.problem is None else str(notice.problem)
+        why = "" if notice.problem is None else of_engine(notice.problem.told())
         if run is not None and not run.analysis_id:
             view = run.view()
-            why = view.failure or next(iter(view.warnings), t(f"passage.phase.{view.phase}"))
+            why = of_engine(view.failure) or next(map(of_engine, view.warnings), t(f"passage.phase.{view.phase}"))
         if why:
             self.report(StonehandError(t("agent.not-analyzed", id=notice.fragment_id, why=why)))
         elif run is not None:
