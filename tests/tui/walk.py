@@ -6,11 +6,16 @@ from collections.abc import AsyncIterator
 
 from tests.engine.runs.test_history import write_log
 from tests.tui.editor import Editor
+from tui.screens.agent_run import AgentRunScreen
+from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
+from tui.screens.conversations import ConversationsDialog
 from tui.screens.jump import JumpDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
+from tui.screens.plan import PlanDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.target import TargetDialog
 
 
 async def every_screen(ed: Editor) -> AsyncIterator[str]:
@@ -123,3 +128,38 @@ async def every_screen(ed: Editor) -> AsyncIterator[str]:
     await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
     yield "provider"
     await leave()
+    await ed.press("ctrl+d", "escape")
+    await ed.until(lambda: ed.app.screen is ed.desk)
+    await open_agent(ed, "librarian.chat")
+    await ed.until(lambda: isinstance(ed.app.screen, ChatScreen) and ed.app.screen._model, "the conversation")
+    yield "chat"
+    await ed.type("Who?")
+    await ed.press("enter")
+    await ed.until(lambda: ed.app.screen._known is not None and ed.app.screen._turn is None, "the answer")
+    yield "chat: answered"
+    await ed.press("ctrl+o")
+    await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+    yield "conversations"
+    await leave()
+    await ed.press("escape", "escape")
+    await ed.until(lambda: ed.app.screen is ed.desk)
+    await open_agent(ed, "librarian.prose-transform")
+    await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen) and ed.app.screen._fragment, "the passage")
+    yield "agent"
+    await ed.press("ctrl+t")
+    await ed.until(lambda: isinstance(ed.app.screen, TargetDialog))
+    yield "agent: fragments"
+    await leave()
+    await ed.press("ctrl+g")
+    await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the change")
+    yield "agent: changes"
+    await ed.press("d")
+    await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen))
+    yield "agent: done"
+
+
+async def open_agent(ed: Editor, agent: str) -> None:
+    """Open an agent of the story, and what `g` opens of it."""
+    await ed.desk.open_story(ed.session.story, ed.session.branch, agent)
+    await ed.until(lambda: ed.session.agent == agent and ed.session.rows, agent)
+    await ed.press("g")

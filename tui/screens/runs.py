@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -10,11 +12,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from engine.errors import StonehandError
 from engine.runs.filtering import RunFilter
+from engine.runs.records import FOLDER
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.clipboard import copy
@@ -54,6 +58,10 @@ class RunsScreen(WorkingScreen[None]):
         Binding("tab,shift+tab", "switch_pane", "Next pane", show=False),
         Binding("question_mark", "help", "Help", show=False),
     ]
+
+    @dataclass
+    class LogsChanged(Message):
+        """Logs of the story were written, perhaps of the branch. Posted from the engine's thread."""
 
     def __init__(self, story: str, branch: str, name: str) -> None:
         """`name` is what the story is called."""
@@ -100,7 +108,28 @@ class RunsScreen(WorkingScreen[None]):
         self.runs.empty = t("runs.reading")
         self.say_again()
         self.runs.focus()
+        self.workspace.watching.listen(self._on_engine_change)
         self.begin(self._begin, "list")
+
+    def on_unmount(self) -> None:
+        self.workspace.watching.stop_listening(self._on_engine_change)
+
+    def _on_engine_change(self, story: str, files: frozenset[Path]) -> None:
+        # On the engine's thread: posting is all that may be done there. A path can reach us spelled in another way,
+        # and a folder stands for what is in it.
+        if story == self._story and any(FOLDER in (file.name, file.parent.name) or not file.suffix for file in files):
+            self.post_message(self.LogsChanged())
+
+    @on(LogsChanged)
+    def _logs_changed(self) -> None:
+        self.begin(self._follow, "list")
+
+    async def _follow(self) -> None:
+        """Show runs that have ended elsewhere, and what another program changed; nothing else is drawn again."""
+        await self._read(follows=True)
+        run, detail = self.runs.current, self._detail
+        if run is not None and detail is not None and detail.record.id == run.id and detail.record != run:
+            self._look()
 
     def say_again(self) -> None:
         self.query_one("#filter", Input).placeholder = t("runs.filter")
@@ -122,10 +151,10 @@ class RunsScreen(WorkingScreen[None]):
             self._show_found(newest)
         await self._read()
 
-    async def _read(self) -> None:
-        """Read what changed, and list what meets the filter as it is by now."""
+    async def _read(self, *, follows: bool = False) -> None:
+        """Read what changed, and list what meets the filter as it is by now; `follows`: nobody asked for it."""
         wanted = RunFilter(self.query_one("#filter", Input).value)
-        if wanted.wanted:
+        if wanted.wanted and not follows:
             self.say(t("runs.searching"))
         async with self._lock:
             try:
@@ -133,11 +162,13 @@ class RunsScreen(WorkingScreen[None]):
             except StonehandError as error:
                 self.report(error)
                 return
-        if wanted.wanted:
+        if wanted.wanted and not follows:
             self.say("")
+        before, known = self._found, self._complete
         self._complete = True
         self._show_empty()
-        self._show_found(found)
+        if not known or before is None or before.runs != found.runs:
+            self._show_found(found)
         problems = tuple(map(str, found.problems))
         if problems != self._told:
             self._told = problems

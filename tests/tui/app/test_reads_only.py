@@ -15,11 +15,14 @@ from tests.libraries import GENERATED, make_library, state_of
 from tests.tui.app.providers import write_providers
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tests.tui.walk import open_agent
+from tui.screens.agent_run import AgentRunScreen
 from tui.screens.branch_name import BranchNameDialog
 from tui.screens.chat import ChatScreen
 from tui.screens.conflict import ConflictScreen
 from tui.screens.conversations import ConversationsDialog, TitleDialog
 from tui.screens.passage import PassageScreen
+from tui.screens.pick import PickDialog
 from tui.screens.pin import PinDialog
 from tui.screens.plan import PlanDialog
 from tui.screens.preview import PreviewDialog, SubjectDialog
@@ -54,8 +57,8 @@ LOOKED_UP = (("M",), ("B",))
 
 OF_RUNS = {RunDiffScreen, ReplayScreen}
 """Of a single run, which these stories have none of; the command line's test reads some."""
-OF_CONVERSATIONS = {ChatScreen, ConversationsDialog, TitleDialog, PlanDialog}
-"""Where something is said, which is written down."""
+OF_ANSWERS = {TitleDialog, PlanDialog}
+"""For what was said, or planned, which is written down."""
 
 
 def screens() -> set[type[Screen[Any]]]:
@@ -154,6 +157,22 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
     while ed.app.screen is not ed.desk:
         await ed.press("escape")
     note()
+    await open_agent(ed, "librarian.chat")
+    await ed.until(lambda: isinstance(ed.app.screen, ChatScreen) and ed.app.screen._model, "the conversation")
+    note()
+    await ed.press("ctrl+o")
+    await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog), "the conversations")
+    note()
+    while ed.app.screen is not ed.desk:
+        await ed.press("escape")
+    for agent in ("librarian.analyze", "librarian.prose-transform"):
+        await open_agent(ed, agent)
+        await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen) and ed.app.screen._with, agent)
+        note()
+        await ed.press("f6", "f8", "f6", "ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the providers")
+        while ed.app.screen is not ed.desk:
+            await ed.press("escape")
 
 
 async def test_looking_changes_nothing(editor: Open, tmp_path: Path) -> None:
@@ -169,6 +188,6 @@ async def test_looking_changes_nothing(editor: Open, tmp_path: Path) -> None:
                 await go(ed, story, branch)
             if story == GENERATED or branch == "main":
                 await look_around(ed, seen)
-    unseen = screens() - seen - OF_RUNS - OF_CONVERSATIONS
+    unseen = screens() - seen - OF_RUNS - OF_ANSWERS
     assert not unseen, f"not looked at: {unseen}"
     assert state_of(data) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -347,3 +348,48 @@ async def test_no_run_yet(editor: Open) -> None:
         assert ed.shows("there is no run yet")
         await ed.press("d", "r", "g", "y", "v", "enter", "p", "z", "J", "escape", "escape")
         assert not ed.toasts
+
+
+async def test_runs_that_end_elsewhere_appear(editor: Open, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor() as ed:
+        screen = await runs_of(ed)
+        await ed.press("j")
+        await shown(ed, screen, "gen-mab2")
+        watching, story = ed.workspace.watching, ed.workspace.story("the-quay")
+        drawn: list[int] = []
+        show = screen.runs.show
+        monkeypatch.setattr(screen.runs, "show", lambda runs: (drawn.append(len(runs)), show(runs)))
+
+        async def changed(*files: Path) -> None:
+            """As the watch tells it; what it leads to is over when this is."""
+            read = asyncio.Event()
+            follow = screen._follow
+
+            async def followed() -> None:
+                await follow()
+                read.set()
+
+            monkeypatch.setattr(screen, "_follow", followed)
+            await asyncio.to_thread(watching._tell, story, frozenset(files))
+            await asyncio.wait_for(read.wait(), 10)
+            monkeypatch.setattr(screen, "_follow", follow)
+
+        await changed(write_log(logs, "gen-mab4", createdAt="2026-04-05T08:00:00.000Z"))
+        assert ids(screen) == ["gen-mab4", "gen-mab3", "gen-mab2", "gen-mab1"] and drawn == [4]
+        assert screen.runs.current is not None and screen.runs.current.id == "gen-mab2"
+        assert "4 runs" in ed.lines()[0]
+        await changed(write_log(logs, "gen-mab4", createdAt="2026-04-05T08:00:00.000Z"))
+        assert drawn == [4], "nothing is drawn where nothing changed"
+        file = write_log(logs, "gen-mab2", **{**FAILED, "input": "Ask again."})
+        await changed(file)
+        await ed.until(lambda: screen._detail is not None and screen._detail.record.input == "Ask again.")
+        file.unlink()
+        await changed(file.parent)
+        assert "gen-mab2" not in ids(screen)
+        posted = screen.post_message
+        monkeypatch.setattr(screen, "post_message", lambda message: pytest.fail(f"{message}"))
+        watching._tell(story, frozenset({logs / "branches/main/fragments/pr-aaaa00.json"}))
+        monkeypatch.setattr(screen, "post_message", posted)
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await ed.until(lambda: screen._on_engine_change not in watching._listeners)

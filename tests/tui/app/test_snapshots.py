@@ -16,6 +16,7 @@ from engine.document import SaveState
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
 from engine.workspace.wires import Wires
+from tests.chatting import Scripted, calling
 from tests.engine.runs.test_history import write_log
 from tests.tui.app.providers import TEXT as PROVIDERS
 from tests.tui.app.providers import write_providers
@@ -24,6 +25,7 @@ from tests.tui.editor import Editor
 from tests.tui.snapshots import SIZES, Snapshots
 from tui import language
 from tui.keymap import Keymap
+from tui.screens.agent_run import AgentRunScreen
 from tui.screens.branch_name import BranchNameDialog
 from tui.screens.budget import BudgetDialog
 from tui.screens.bundle_file import BundleFileDialog
@@ -37,6 +39,7 @@ from tui.screens.model import ModelDialog
 from tui.screens.name import NameDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
+from tui.screens.plan import PlanDialog
 from tui.screens.preview import PreviewDialog
 from tui.screens.prompt import PromptScreen
 from tui.screens.replay import ReplayScreen
@@ -489,3 +492,58 @@ async def test_a_conflict_block_by_block(editor: Open, snapshots: Snapshots) -> 
         await on(ed, ConflictScreen)
         await ed.until(lambda: ed.shows("My own words."))
         await snapshots.check(ed, "conflict/by-block")
+
+
+async def test_agents_on_fragments(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def opened(agent: str) -> AgentRunScreen:
+        await ed.desk.open_story("the-quay", None, agent)
+        await ed.until(lambda: ed.desk.session is not None and ed.session.agent == agent and ed.session.rows)
+        await ed.press("g")
+        await on(ed, AgentRunScreen)
+        screen = ed.app.screen
+        assert isinstance(screen, AgentRunScreen)
+        await ed.until(lambda: screen._fragment is not None, "the passage")
+        return screen
+
+    found = {
+        "summary": "Ines counts the boats and finds one missing.",
+        "events": ["Ines counts nine boats."],
+        "mentions": [{"fragmentId": "ch-bafego", "text": "Ines"}],
+        "contradictions": [{"description": "There are nine berths.", "fragmentIds": ["kn-mirafa"]}],
+    }
+    change = {"op": "replace_text", "fragmentId": "kn-mirafa", "oldText": "Nine", "newText": "Ten"}
+    wires = [
+        Scripted(["Ines counted the boats once more."]),
+        Scripted(
+            [
+                *calling("reportAnalysis", **found),
+                *calling("proposeFragmentChanges", title="The berths", operations=[change]),
+            ],
+            ["Done."],
+        ),
+    ]
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: wires[0])
+    monkeypatch.setattr("engine.story.librarian.new_analysis_id", lambda _: "la-snapshot")
+    async with editor() as ed:
+        screen = await opened("librarian.prose-transform")
+        await ed.press(*["ctrl+shift+right"] * 5)
+        await snapshots.check(ed, "agent-run/span")
+        await ed.press("ctrl+g")
+        await on(ed, PlanDialog)
+        await snapshots.check(ed, "agent-run/change")
+        await ed.press("a")
+        await ed.until(lambda: ed.app.screen is screen and ed.shows("Changed:"))
+        await snapshots.check(ed, "agent-run/changed")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        wires.pop(0)
+        screen = await opened("librarian.analyze")
+        await ed.press("ctrl+g")
+        await ed.until(lambda: ed.shows("The berths"))
+        await snapshots.check(ed, "agent-run/analysis", ((40, 12), *SIZES))
+        language.use("zh")
+        try:
+            screen.say_again()
+            await snapshots.check(ed, "agent-run/chinese", ((40, 12), (80, 24)))
+        finally:
+            language.use("en")
