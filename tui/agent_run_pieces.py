@@ -16,21 +16,23 @@ if TYPE_CHECKING:
     from engine.runs.view import PlanView
 
 
-def run_pieces(view: RunView, *, thoughts: bool) -> list[Piece]:
-    """A run as it stands: thoughts, calls, text, what went wrong, and its changes with what became of them."""
+def run_pieces(view: RunView, *, thoughts: bool, spoken: bool) -> list[Piece]:
+    """A run as it stands: thoughts, calls, text, what went wrong, and its changes with what became of them, in words
+    alone where they are `spoken`.
+    """
     pieces = answer_pieces(view, thoughts=thoughts)
     pieces += (Piece("note", of_engine(warning)) for warning in view.warnings)
     if view.failure:
         told = (of_engine(view.failure), of_engine(view.error.advice) if view.error is not None else "")
         pieces.append(Piece("note", "\n".join(filter(None, told))))
     for plan in view.plans:
-        pieces += (SPACE, *_plan(plan))
+        pieces += (SPACE, *_plan(plan, spoken))
     return pieces
 
 
-def _plan(plan: PlanView) -> Iterator[Piece]:
+def _plan(plan: PlanView, spoken: bool) -> Iterator[Piece]:
     yield Piece("agent" if plan.decision == "applied" else "note", t(f"agent.plan.{plan.decision}"))
-    yield from plan_pieces(plan.plan)
+    yield from plan_pieces(plan.plan, spoken=spoken)
     for problem in plan.applied.problems if plan.applied is not None else ():
         yield Piece("note", of_engine(problem.told()))
 

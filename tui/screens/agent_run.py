@@ -429,7 +429,7 @@ class AgentRunScreen(WorkingScreen[None]):
         pieces: list[Piece] = []
         run, found = self._run, self._found
         if run is not None:
-            pieces += run_pieces(run.view(), thoughts=self._thoughts)
+            pieces += run_pieces(run.view(), thoughts=self._thoughts, spoken=is_spoken(self))
         if found is not None and not self.running:
             pieces += ([Piece("space")] if pieces else []) + analysis_pieces(found)
         self.result.show_pieces(pieces)

@@ -15,6 +15,7 @@ from engine.comparison import in_sight
 from engine.differences import compare_lines
 from tui.actions import Place
 from tui.language import t
+from tui.screen_reader import is_spoken
 from tui.widgets.chat_view import ChatView, Kind, Piece
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("name", "description", "content")
 _DRAWN: dict[str, tuple[Kind, str]] = {" ": ("text", " "), "+": ("added", "+"), "-": ("removed", "−")}
+_SAID = {"+": "compare.said-added", "-": "compare.said-removed"}
 
 
 class PlanDialog(ModalScreen[bool | None]):
@@ -45,7 +47,7 @@ class PlanDialog(ModalScreen[bool | None]):
 
     def on_mount(self) -> None:
         view = self.query_one(ChatView)
-        view.show_pieces(tuple(plan_pieces(self._plan)))
+        view.show_pieces(tuple(plan_pieces(self._plan, spoken=is_spoken(self))))
         view.focus()
 
     @on(Button.Pressed)
@@ -56,20 +58,22 @@ class PlanDialog(ModalScreen[bool | None]):
         self.dismiss(accept)
 
 
-def plan_pieces(plan: Plan) -> Iterator[Piece]:
-    """A plan as a difference: each fragment with the lines that change, and what of it is not possible."""
+def plan_pieces(plan: Plan, *, spoken: bool) -> Iterator[Piece]:
+    """A plan as a difference: each fragment with the lines that change, and what of it is not possible. `spoken`: words
+    stand in the place of signs.
+    """
     for text in (plan.title, plan.rationale):
         if text.strip():
             yield Piece("text", text)
     for change in plan.changes:
         yield Piece("space")
-        yield from _change(change)
+        yield from _change(change, spoken)
     for outcome in plan.outcomes:
         if outcome.error:
             yield Piece("note", t("chat.plan.failed", what=f"{outcome.label}: {outcome.error}"))
 
 
-def _change(change: FragmentChange) -> Iterator[Piece]:
+def _change(change: FragmentChange, spoken: bool) -> Iterator[Piece]:
     name = (change.before or change.after).name
     yield Piece("agent", t(f"chat.plan.{change.kind}", type=change.type, name=f"{name} ({change.fragment_id})"))
     for field in FIELDS:
@@ -85,4 +89,6 @@ def _change(change: FragmentChange) -> Iterator[Piece]:
                 continue
             for line in lines[start:end]:
                 kind, sign = _DRAWN[line.sign]
+                if spoken and line.sign in _SAID:
+                    sign = f"{t(_SAID[line.sign])}:"
                 yield Piece(kind, f"{sign} {line.text}")

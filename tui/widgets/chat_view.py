@@ -13,6 +13,7 @@ from textual import events
 from textual.geometry import Size
 from textual.strip import Strip
 
+from tui.screen_reader import is_spoken
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_view import draw_row, wrap_rows
 
@@ -161,7 +162,9 @@ class ChatView(StreamView):
             index + 1 < len(self._first_rows) and self._first_rows[index + 1] == row + 1
         )
         end = len(piece.text) if last else self._starts[row + 1]
-        return piece, draw_row(piece.text[self._starts[row] : end])
+        drawn = draw_row(piece.text[self._starts[row] : end])
+        # The sign of a call is nothing that can be read out.
+        return piece, drawn.replace("▸", " ", 1) if piece.kind == "call" and is_spoken(self) else drawn
 
     def render_line(self, y: int) -> Strip:
         """One row of the view."""

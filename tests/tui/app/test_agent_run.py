@@ -84,6 +84,10 @@ async def on_fragment(ed: Editor, agent: str) -> AgentRunScreen:
     return screen(ed)
 
 
+async def changes_shown(ed: Editor) -> None:
+    await ed.until(lambda: isinstance(ed.app.screen, PlanDialog) and ed.shows("later (esc)"), "the changes")
+
+
 async def over(ed: Editor) -> None:
     await ed.until(
         lambda: screen(ed)._run is not None and not screen(ed).running and screen(ed)._timer is None, "an end"
@@ -95,30 +99,30 @@ async def test_refined_shown_accepted_and_back(editor: Open, scripted: Callable[
     async with editor(size=(80, 24)) as ed:
         shown = await on_fragment(ed, REFINE)
         place = ed.blocks.key
-        assert ed.shows("Harbour clerk. Counts everything twice.")
+        await ed.until(lambda: ed.shows("Harbour clerk. Counts everything twice."))
         assert ed.focus == "instruction"
         await ed.type("Once is enough.")
         await ed.press("ctrl+g")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the changes, by themselves")
+        await changes_shown(ed)
         await ed.until(lambda: ed.shows("+ Harbour clerk. Counts.") and ed.shows("She said so."))
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is shown and ed.shows("waiting for you"))
         await ed.press("escape")
         await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
-        assert ed.shows("Changes wait for you")
+        await ed.until(lambda: ed.shows("Changes wait for you"))
         await ed.press("escape", "enter")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the changes, on a key")
+        await changes_shown(ed)
         await ed.press("a")
         await ed.until(lambda: ed.app.screen is shown)
         await over(ed)
-        assert ed.shows("Done ") and ed.shows("Changed:") and ed.shows("step 2 of at most 10")
+        await ed.until(lambda: ed.shows("Done ") and ed.shows("Changed:") and ed.shows("step 2 of at most 10"))
         assert not control_characters(ed.lines())
         assert document(ed, "ch-bafego")["content"] == "Harbour clerk. Counts."
         assert [kept["reason"] for kept in document(ed, "ch-bafego")["versions"]] == ["llm-editFragments"]
         assert "Once is enough." in "".join(message.content for message in wire.requests[0].messages)
         await ed.until(lambda: shown.source.value == "Harbour clerk. Counts.")
         await ed.press("f6")
-        assert ed.focus == "source" and ed.shows("Harbour clerk. Counts.")
+        await ed.until(lambda: ed.focus == "source" and ed.shows("Harbour clerk. Counts."))
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk, "the way back")
         assert ed.session.author_input == "" and ed.blocks.key == place
@@ -130,25 +134,26 @@ async def test_a_selected_span_is_transformed(editor: Open, scripted: Callable[.
         shown = await on_fragment(ed, TRANSFORM)
         assert ed.focus == "source" and shown.source.value == LAST and ed.shows("pr-aaaa01")
         await ed.press(*["ctrl+shift+right"] * 5)
-        assert ed.shows("23 characters selected")
+        await ed.until(lambda: ed.shows("23 characters selected"))
         shown.query_one("#operation", ChoiceBar).focus()
         await ed.press("right")
         await ed.press("f5")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the change")
+        await changes_shown(ed)
         await ed.until(lambda: ed.shows("+ She counted again. There were nine"))
         await ed.press("d")
         await ed.until(lambda: ed.app.screen is shown)
-        assert ed.shows("You declined:") and document(ed, "pr-aaaa01")["content"] == LAST
+        await ed.until(lambda: ed.shows("You declined:"))
+        assert document(ed, "pr-aaaa01")["content"] == LAST
         sent = "".join(message.content for message in wire.requests[0].messages)
         assert "expand" in sent and "### Text to Transform\n\nInes counted the boats.\n" in sent
         await ed.press("f6", "ctrl+home", "ctrl+g")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "another change")
+        await changes_shown(ed)
         await ed.pilot.click("#later")
         await ed.until(lambda: ed.app.screen is shown)
         await ed.press("ctrl+t")
         await ed.until(lambda: isinstance(ed.app.screen, TargetDialog))
         await ed.press("escape", "f8")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the same one")
+        await changes_shown(ed)
         await ed.pilot.click("#accept")
         await ed.until(lambda: document(ed, "pr-aaaa01")["content"] == "The whole.")
         await ed.until(lambda: shown.source.value == "The whole.")
@@ -165,7 +170,8 @@ async def test_what_does_not_fit_is_said(editor: Open, scripted: Callable[..., S
         await ed.press("ctrl+g")
         await over(ed)
         await ed.until(lambda: any("the line is [/] dead" in toast for toast in ed.toasts))
-        assert ed.shows("mend it") and not control_characters(ed.lines())
+        await ed.until(lambda: ed.shows("mend it"))
+        assert not control_characters(ed.lines())
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk)
 
@@ -180,7 +186,8 @@ async def test_a_run_is_stopped_and_leaving_one_asks(editor: Open, scripted: Cal
         await ed.until(lambda: "still at work" in ed.said)
         await ed.press("ctrl+t", "ctrl+x")
         await over(ed)
-        assert ed.app.screen is shown and ed.shows("stopped") and not shown._run.view().plans  # type: ignore[union-attr]
+        await ed.until(lambda: ed.app.screen is shown and ed.shows("stopped"))
+        assert not shown._run.view().plans  # type: ignore[union-attr]
         await ed.press("ctrl+g")
         await ed.until(lambda: ed.shows("More"))
         await ed.press("escape")
@@ -222,10 +229,10 @@ async def test_an_analysis_over_http_with_a_chosen_model(editor: Open, serve: Se
         await ed.until(lambda: ed.shows("Ines counts the boats and finds one missing."))
         assert mock.received[0].document["model"] == "m-2"
         assert ed.shows("Mentions") and ed.shows("Ines (ch-bafego): Ines") and ed.shows("Where is the tenth boat?")
-        assert ed.shows("The berths · not decided")
+        await ed.until(lambda: ed.shows("The berths · not decided") and ed.shows("f8 changes"))
         assert len(list((ed.workspace.data / "stories/the-quay/branches/main/librarian/analyses").iterdir())) == 1
         await ed.press("f8")
-        await ed.until(lambda: isinstance(ed.app.screen, PlanDialog))
+        await changes_shown(ed)
         await ed.press("a")
         await ed.until(lambda: ed.shows("The berths · applied"))
         assert document(ed, "kn-mirafa")["content"].startswith("Ten berths")
@@ -271,7 +278,8 @@ async def test_each_agent_opens_the_screen_that_fits_it(editor: Open) -> None:
         await ed.type("mirafa")
         await ed.press("enter")
         await ed.until(lambda: isinstance(ed.app.screen, PickDialog))
-        assert ed.shows("Librarian Refine") and not ed.shows("Optimize")
+        await ed.until(lambda: ed.shows("Librarian Refine"))
+        assert not ed.shows("Optimize")
         await ed.press("enter")
         await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen) and ed.shows("Nine berths"))
         await ed.press("escape")

@@ -125,7 +125,8 @@ async def test_a_refused_question_is_told_whole_and_sent_again(editor: Open, scr
         await ed.type("How many?")
         await ed.press("enter")
         await answered(ed)
-        assert ed.shows("not sent: mine: HTTP 400 [bold]too odd") and "[bold]too odd" in ed.toasts[-1]
+        assert ed.shows("not sent: mine: HTTP 400 [bold]too odd")
+        await ed.until(lambda: ed.toasts and "[bold]too odd" in ed.toasts[-1], "the notice")
         await ed.press("ctrl+r")
         await ed.until(lambda: ed.shows("Nine."))
         await answered(ed)

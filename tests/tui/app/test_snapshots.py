@@ -61,11 +61,12 @@ def snapshots(request: pytest.FixtureRequest) -> Snapshots:
 @pytest.fixture(autouse=True)
 def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What differs from run to run: times, and the ids of what is new."""
-    from engine import workspace
+    from engine.workspace import door, jobs
 
-    result: Callable[..., ScriptResult] = workspace.script_result
+    result: Callable[..., ScriptResult] = jobs.script_result
     view: Callable[[Run], RunView] = Run.view
-    monkeypatch.setattr(workspace, "script_result", lambda outcome: replace(result(outcome), milliseconds=3.0))
+    for module in (door, jobs):
+        monkeypatch.setattr(module, "script_result", lambda outcome: replace(result(outcome), milliseconds=3.0))
     monkeypatch.setattr(Run, "view", lambda self: replace(view(self), seconds=1.5))
     monkeypatch.setattr("tui.widgets.bars.MESSAGE_SECONDS", 3600)
 

@@ -84,7 +84,7 @@ def plan() -> Plan:
 
 
 def test_a_plan_is_shown_as_a_difference() -> None:
-    told = [(piece.kind, piece.text) for piece in plan_pieces(plan())]
+    told = [(piece.kind, piece.text) for piece in plan_pieces(plan(), spoken=False)]
     for line in (
         ("text", "She was promoted."),
         ("agent", "character: Ines (ch-bafego)"),
