@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
 from engine.workspace import Workspace
+from engine.workspace.wires import Wires
 from tests.tui.editor import Editor
 from tui.app import StonehandApp
 from tui.settings import Values
@@ -83,9 +84,7 @@ def test_other_screens(
     view: Callable[[Run], RunView] = Run.view
     text = "Rain came in off the bar before noon.\n\nInes counted the boats again, and there were nine."
     monkeypatch.setattr(Run, "view", lambda self: replace(view(self), seconds=1.5))
-    monkeypatch.setattr(
-        Workspace, "wire", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0)
-    )
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: ReplayWire({"generatedText": text}, words_per_second=2_000.0))
     monkeypatch.setattr("tui.widgets.bars.MESSAGE_SECONDS", 3600)
     workspace = workspaces(data)
     app = StonehandApp(workspace, terminal(STONEHAND_THEME=theme))
