@@ -101,6 +101,8 @@ class Turn:
         self.run = run
         self.warnings = (*run.prompt.warnings, *warnings)
         """What is to be said before the answer comes."""
+        self._settling = threading.Lock()
+        self._settled: Conversation | None = None
         self.saved: concurrent.futures.Future[Conversation]
         """The conversation with its answer, once that has ended and is on disk; what went wrong with saving it."""
 
@@ -132,16 +134,23 @@ class Turn:
         """Wait for the end of the run and save what came; returns the conversation."""
         try:
             await asyncio.wrap_future(ended)
+            return await asyncio.to_thread(self._settle)
         except asyncio.CancelledError:
-            # The program ends, and with it the loop: there is nobody to wait for.
+            # The program ends, and with it the loop: there is nobody to wait for, and the thread may not have begun.
             with suppress(StonehandError):
                 self._settle(CLOSED)
             raise
-        return await asyncio.to_thread(self._settle)
 
     def _settle(self, closed: str = "") -> Conversation:
+        """Save what came, once; `closed` is why it is saved before its end, where it has not ended."""
+        with self._settling:
+            if self._settled is None:
+                self._settled = self._save(closed)
+            return self._settled
+
+    def _save(self, closed: str) -> Conversation:
         view = self.run.view()
-        why = closed or view.failure or (STOPPED if view.phase == "stopped" else "")
+        why = view.failure or (STOPPED if view.phase == "stopped" else "" if view.finished else closed)
         keeps = view.error.keeps_progress if view.error is not None else True
         settled = settled_answer(
             view.text,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -147,6 +150,28 @@ def test_what_arrived_is_kept_when_the_program_closes(
     found = opened().conversations.store(STORY, LIBRARIAN).read(turn.conversation.id)
     assert [message.content for message in found.messages] == ["How many?", "Ni"]
     assert found.messages[1].interrupted in ("stopped", "the program was closed")
+
+
+def test_a_whole_answer_is_kept_when_the_program_closes_before_it_is_written(
+    workspace: Workspace,
+    scripted: Callable[..., Scripted],
+    opened: Callable[..., Workspace],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = threading.Event()
+
+    async def never(*_: object) -> None:
+        waits.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("engine.conversing.asyncio", SimpleNamespace(**{**vars(asyncio), "to_thread": never}))
+    scripted(["Nine."])
+    talk = workspace.conversations
+    turn = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "How many?")
+    assert waits.wait(10)
+    workspace.close()
+    found = opened().conversations.store(STORY, LIBRARIAN).read(turn.conversation.id)
+    assert [(message.content, message.interrupted) for message in found.messages[1:]] == [("Nine.", "")]
 
 
 def test_an_answer_that_cannot_be_kept_is_put_where_it_can_be_found(
