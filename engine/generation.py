@@ -194,7 +194,7 @@ class Generation:
         prewriting = None
         if plans and not replays:
             prewriting = self._prewriting(
-                session, config, author_input, sources, planning, provider, model, steps, review_brief
+                session, config, author_input, sources, planning, provider, model, steps, review_brief, words_per_second
             )
         host = Host(
             folder,
@@ -341,6 +341,7 @@ class Generation:
         model: str | None,
         steps: int,
         review: bool,
+        words_per_second: float | None,
     ) -> Prewriting:
         workspace, folder = self._workspace, self._workspace.story(session.story)
         document = workspace.document(session.story, PREWRITER, session.branch)
@@ -350,7 +351,7 @@ class Generation:
         own = Sources(planning=planning, replaced=sources.replaced)
         # A model that was named is the writer's; the prewriter has the one it resolves to with the provider.
         prompt = self._prompt(session, document.config, author_input, own, provider, None, name=PREWRITER)
-        wire = workspace.wires.of(prompt, provider)
+        wire = workspace.wires.of(prompt, provider, words_per_second=words_per_second)
         setup = Setup(
             prompt,
             wire,
