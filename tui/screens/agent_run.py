@@ -228,7 +228,7 @@ class AgentRunScreen(WorkingScreen[None]):
         self._forget_run()
         self._run, self._ended = run, workspace.generate(run)
         self._show_side(result=True)
-        self.result.focus()
+        self.set_focus(self.result)  # at once: a short run is over by the next look at it
         profile = self.stonehand.profile
         self._timer = self.set_interval(1 / (STREAM_RATE if profile is None else profile.stream_rate), self._show_run)
         self._show_run()
@@ -274,7 +274,12 @@ class AgentRunScreen(WorkingScreen[None]):
         self._show_state()
         waiting = self._waiting()
         # What is typed elsewhere must not answer a question that comes up by itself.
-        if waiting is not None and waiting not in self._offered and self.app.screen is self and self.result.has_focus:
+        if (
+            waiting is not None
+            and waiting not in self._offered
+            and self.app.screen is self
+            and self.focused is self.result
+        ):
             self.action_agent_changes()
 
     async def _conclude(self) -> None:
