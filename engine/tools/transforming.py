@@ -42,7 +42,7 @@ def whole(content: str, guidance: str) -> Span:
 def selection_of(content: str, span: Span, guidance: str) -> Selection:
     """What the agent is told of a span of a passage. Raises `WrongInput` for one that it can't be given."""
     if not 0 <= span.start <= span.end <= len(content):
-        raise WrongInput(f"the passage has no characters {span.start} to {span.end}", repair="select them again")
+        raise WrongInput("the span lies outside of the passage", repair="select it again")
     text = content[span.start : span.end]
     if is_blank(text):
         raise WrongInput("the span holds no text", repair="select some")

@@ -544,7 +544,7 @@ def test_a_transformation_is_applied_at_once_where_that_is_asked(
 @pytest.mark.parametrize(
     ("span", "why"),
     [
-        (Span(0, 99), "no characters 0 to 99"),
+        (Span(0, 99), "outside of the passage"),
         (Span(9, 10), "holds no text"),
         (Span(0, 4, "custom"), "say what is to be done"),
     ],
