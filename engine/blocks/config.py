@@ -214,7 +214,10 @@ def _reason(error: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "literal_error":
-        return Phrase("must be {expected}, not {given}", expected=context["expected"], given=_short(given))
+        most, _, last = context["expected"].rpartition(" or ")
+        if not most:
+            return Phrase("must be {expected}, not {given}", expected=last, given=_short(given))
+        return Phrase("must be {most} or {last}, not {given}", most=most, last=last, given=_short(given))
     if kind == "string_pattern_mismatch":
         looks = "must look like cb-a1b2c3 (cb- and 4 to 12 lower-case letters or digits), not {given}"
         return Phrase(looks, given=_short(given))
