@@ -200,10 +200,14 @@ async def _summarised(
 ) -> Conversation:
     view = await asyncio.wrap_future(ended)
     if view.phase != "done":
-        raise StonehandError(f"the conversation was not summarised and is as it was: {view.failure or STOPPED}")
+        why = Phrase.of(view.failure or STOPPED)
+        raise StonehandError(Phrase("the conversation was not summarised and is as it was: {why}", why=why))
     if view.finish != "end_turn" or is_blank(view.text):
-        why = "its summary was cut off" if view.finish == "max_tokens" else f"there is no summary ({view.finish})"
-        raise StonehandError(f"the conversation is as it was: {why}", repair="try again, or with another model")
+        why = Phrase("its summary was cut off")
+        if view.finish != "max_tokens":
+            why = Phrase("there is no summary ({finish})", finish=view.finish)
+        said = Phrase("the conversation is as it was: {why}", why=why)
+        raise StonehandError(said, repair="try again, or with another model")
     summary = summary_of(conversation.messages, count, view.text, now_iso(), view.model)
     return await asyncio.to_thread(store.summarise, conversation.id, summary)
 
