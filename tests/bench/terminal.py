@@ -29,6 +29,8 @@ QUIET = 0.08
 """Seconds of silence after which the answer to a key counts as whole."""
 FRAME = 16
 DOWN, DROP_DOWN, EDIT, BEGIN, NEXT = b"j", b"J", b"e", b"\x07", b"\t"
+PAGE_DOWN, AGENTS = b"\x1b[6~", b"1"
+AGENTS_ABOVE_CHAT, CHAT_TITLE = 3, "Librarian Chat ·"
 FIRST_ROW = "instructions"
 ROWS_ABOVE_CUSTOM = 3
 """Built-in blocks of the system message in the generated stories: instructions, tools, pinned fragments."""
@@ -102,13 +104,28 @@ def _list_bench(name: str, key: bytes) -> Callable[[Bench], Iterable[Measurement
             yield from _lines(f"{name}.{length}", typed, 1024)
         note = "with a rest after each key, so that the inspector follows and edits are saved"
         yield Measurement(f"{name}.rested.cpu", rested.milliseconds, "ms/key", note=note)
-        yield Measurement(f"{name}.rested.bytes", rested.bytes, "B/key", note=note)
+        note = f"{note}; at most {rested.most:,}"
+        yield Measurement(f"{name}.rested.bytes", rested.bytes, "B/key", target=Target(1024), note=note)
         longer = Samples([costs[1]], [max(costs[0], 0.01)])
         note = f"{lengths[1]} rows against {lengths[0]}: independent of the length"
         yield longer.measurement(f"{name}.length", "ms/key", limit=1.3, note=note)
 
     run.__doc__ = f"The {name} in a short and a long list: processor time and bytes a key."
     return run
+
+
+def paging(bench: Bench) -> Iterable[Measurement]:
+    """Scrolling: a page of the list, and half of one, as the cursor does at the end of what is in sight."""
+    with editor(bench, _command(bench.copy(bench.data(bench.sizes[0], 20 if bench.quick else 1_000)))) as app:
+        app.press(DOWN, 0.5, 0.5)
+        settle(app, bench)
+        page = _type(app, bench, [PAGE_DOWN] * bench.keys(10))
+        yield Measurement("list.page.cpu", page.milliseconds, "ms/page")
+        note = f"at most {page.most:,} for one page"
+        yield Measurement("list.page.bytes", page.bytes, "B/page", note=note)
+        typed = [app.press(key).size for key in [DOWN] * bench.keys(60)]
+        note = "the step of the cursor that scrolls"
+        yield Measurement("list.half-page.bytes", max(typed), "B", note=note)
 
 
 # -- the inspector
@@ -199,29 +216,54 @@ def passage(tokens: int) -> str:
 def streaming(bench: Bench) -> Iterable[Measurement]:
     """A stream of 200 tokens a second: bytes against its text, processor time, and how soon a key is answered."""
     tokens = 400 if bench.quick else 3_000
-    data = bench.copy(bench.data(bench.sizes[0]))
-    argv = [sys.executable, "-m", "tests.bench.child", "stream", str(data), str(TOKENS_PER_SECOND), str(tokens)]
-    seconds = bench.seconds(8.0)
-    with editor(bench, argv) as app:
+    with editor(bench, _streaming_editor(bench, tokens)) as app:
         app.press(b"g", 0.5, 2.0)
         app.write(BEGIN)
         app.wait_for("writing")
-        app.drain(0.5, limit=0.5)
-        cpu, begin = app.cpu(), time.perf_counter()
-        written = app.drain(seconds, limit=seconds).size
-        took = time.perf_counter() - begin
-        share = (app.cpu() - cpu) / took
-        # Characters that arrived meanwhile: the pace is kept by the clock.
-        text = len(passage(tokens).encode()) / estimate_tokens(passage(tokens)) * TOKENS_PER_SECOND * took
-        note = f"against the {text:,.0f} bytes of text"
-        yield Measurement("streaming.bytes", written, "B", written / text, Target(4, "ratio"), note=note)
-        note = f"of a core, at {TOKENS_PER_SECOND} tokens/s"
-        yield Measurement("streaming.cpu", share * 100, "%", target=Target(25), note=note)
+        yield from _watched(app, bench, "streaming", tokens)
         answers = _answers(app, bench.keys(20))
         note = f"a letter typed while streaming; at most {max(answers):.0f}"
         yield Measurement(
             "streaming.key", statistics.median(answers), "ms", target=Target(50), low=min(answers), note=note
         )
+
+
+def streaming_chat(bench: Bench) -> Iterable[Measurement]:
+    """An answer of 200 tokens a second in a conversation: bytes against its text, and processor time."""
+    tokens = 400 if bench.quick else 3_000
+    with editor(bench, _streaming_editor(bench, tokens)) as app:
+        app.press(AGENTS, 0.2, 1.0)
+        for _ in range(AGENTS_ABOVE_CHAT):
+            app.press(DOWN)
+        app.write(b"\r")
+        app.wait_for(CHAT_TITLE)
+        settle(app, bench)
+        app.press(b"c", 0.5, 2.0)
+        settle(app, bench)
+        app.write(b"the tide\r")
+        app.wait_for("stop")
+        yield from _watched(app, bench, "chat.streaming", tokens)
+
+
+def _streaming_editor(bench: Bench, tokens: int) -> list[str]:
+    data = bench.copy(bench.data(bench.sizes[0]))
+    return [sys.executable, "-m", "tests.bench.child", "stream", str(data), str(TOKENS_PER_SECOND), str(tokens)]
+
+
+def _watched(app: PtyApp, bench: Bench, name: str, tokens: int) -> Iterable[Measurement]:
+    """What a stream that has begun writes, and what it takes."""
+    seconds = bench.seconds(8.0)
+    app.drain(0.5, limit=0.5)
+    cpu, begin = app.cpu(), time.perf_counter()
+    written = app.drain(seconds, limit=seconds).size
+    took = time.perf_counter() - begin
+    share = (app.cpu() - cpu) / took
+    # Characters that arrived meanwhile: the pace is kept by the clock.
+    text = len(passage(tokens).encode()) / estimate_tokens(passage(tokens)) * TOKENS_PER_SECOND * took
+    note = f"against the {text:,.0f} bytes of text; {written / took:,.0f} bytes a second"
+    yield Measurement(f"{name}.bytes", written, "B", written / text, Target(4, "ratio"), note=note)
+    note = f"of a core, at {TOKENS_PER_SECOND} tokens/s"
+    yield Measurement(f"{name}.cpu", share * 100, "%", target=Target(25), note=note)
 
 
 def _answers(app: PtyApp, count: int) -> list[float]:
@@ -319,10 +361,12 @@ def memory(bench: Bench) -> Iterable[Measurement]:
 BENCHES: Topic = {
     "list.cursor": _list_bench("list.cursor", DOWN),
     "list.move": _list_bench("list.move", DROP_DOWN),
+    "list.page": paging,
     "typing.text": _typing_bench("typing.text", ROWS_ABOVE_CUSTOM + 1, b"the tide came in and "),
     "typing.script": _typing_bench("typing.script", ROWS_ABOVE_CUSTOM, b"words + count; "),
     "idle": idle,
     "streaming": streaming,
+    "chat.streaming": streaming_chat,
     "start": start,
     "command": command_line,
     "memory.editor": memory,

@@ -13,7 +13,7 @@ from tests.bench.generate import write_story
 from tests.bench.measure import Bench, Measurement, Samples, Target, counted_file_access, failed
 from tests.engine.story_builder import tree
 
-LIKE_OTHERS = ("list.move", "typing.script", "idle", "soak")
+LIKE_OTHERS = ("list.move", "list.page", "typing.script", "idle", "chat.streaming", "soak")
 """Benches that drive the editor as another one does: they take long, and break with it."""
 
 

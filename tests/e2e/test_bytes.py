@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to, under_cursor
+from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to, under_cursor, until
 from tests.tui.pty.harness import PtyApp
 
 DIALOG, SCREEN = 5_000, 17_000
@@ -84,6 +84,20 @@ def test_typing(place: Place, block: str, diff: bool, limit: int) -> None:
         edit_block(app, block)
         app.drain(1.0)
         assert 0 < median(app, b"a", b"b", b"c", b" ", b"d") <= limit
+
+
+def test_typing_in_a_text_near_the_limit(place: Place) -> None:
+    config = place.config
+    (block,) = (block for block in config["customBlocks"] if block["name"] == "House style")
+    block["content"] = "\n\n".join(f"{number} The tide came in and went out. " * 20 for number in range(370))
+    assert 240_000 < len(block["content"]) < 256 * 1024
+    place.config_file.write_text(json.dumps(config), "utf-8")
+    with at_rest(place) as app:
+        edit_block(app, "House style")
+        app.drain(1.0)
+        assert 0 < median(app, b"a", b"b", b"c", b" ", b"d") <= 600
+        app.write(ctrl("s"))
+        until(lambda: place.custom("House style") == block["content"] + "abc d", "it is saved")
 
 
 @pytest.mark.parametrize("name", SCREENS)
