@@ -129,7 +129,8 @@ async def test_what_is_told_begins_with_its_first_line_in_forty_columns(editor: 
             await ed.press(key)
             await ed.until(lambda text=first: ed.app.screen is not ed.desk and ed.shows(text), first)
             await ed.pilot.pause()
-            assert first in ed.lines()[2]
+            title = next(number for number, line in enumerate(ed.lines()) if line.startswith("─"))
+            assert first in ed.lines()[title + 1]
             await ed.press("escape")
         await ed.press("d")
         await ed.until(lambda: ed.shows("Against: the default"), "the comparison")
