@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from engine import disk
-from engine.agents import WRITER, AgentDefinition, Sources, agent
+from engine.agents import DIRECTIONS, WRITER, AgentDefinition, Sources, agent
 from engine.agents.analysis import passage_analyzed
 from engine.agents.instructions import filled
 from engine.agents.sources import NO_SOURCES, Planning
@@ -32,13 +32,14 @@ from engine.runs.save import record
 from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.usage import TokenUsage
 from engine.runs.view import RunView
-from engine.story import Fragment, Settings, StoryFolder
+from engine.story import Fragment, Settings, StoryFolder, StorySnapshot
 from engine.text import Phrase, is_blank
 from engine.tools.analyzing import save_analysis
 from engine.tools.editing import when_applied
-from engine.tools.host import Host
+from engine.tools.host import Host, Settled
 from engine.tools.invoking import Invocation, Invoked, calls_of
-from engine.tools.offering import DIRECTIONS, PREWRITER, offered
+from engine.tools.offering import PREWRITER, offered
+from engine.tools.plan import Plan
 from engine.tools.planning import PREWRITER_DIRECTIONS
 from engine.tools.proposals import accept_proposal
 from engine.tools.tool import Tool
@@ -76,6 +77,20 @@ class AnalysisNotice:
     fragment_id: str
     run: Run | None = None
     problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a run is about: `passage` is the prose an analysis is of, `replaced` the passage that is written anew,
+    `target` the id of the fragment that is the subject, or empty; `span` what is transformed of the passage.
+    """
+
+    author_input: str
+    sources: Sources
+    passage: Fragment | None
+    replaced: Fragment | None
+    target: str
+    span: Span | None
 
 
 class Logs:
@@ -155,25 +170,8 @@ class Generation:
         folder = workspace.story(session.story)
         snapshot = folder.snapshot(session.branch)
         settings = snapshot.meta.settings
-        replaced = self._replaced(definition, snapshot.get, mode, fragment, said)
-        target = None if replaced else fragment or session.target
-        if sources is None:
-            sources = self._sources(session, definition, target)
-        passage = sources.new_prose
-        if definition.name == ANALYZE and passage is None:
-            passage = passage_analyzed(snapshot, sources)
-            if passage is None:
-                raise WrongInput("there is no passage to analyze yet")
-            sources = replace(sources, new_prose=passage)
-        if definition.name == TRANSFORM and target is not None:
-            passage = self._passage(snapshot.get, target)
-            span = span or whole(passage.content, said)
-            sources = replace(sources, selection=selection_of(passage.content, span, said))
-        if replaced is not None:
-            sources = replace(sources, replaced=replaced)
-        author_input = said
-        if mode == "refine" and replaced is not None:
-            author_input = REFINE.format(direction=said.strip(), passage=replaced.content)
+        about = self._about(session, definition, snapshot, mode, fragment, sources, span)
+        span, author_input, sources, passage, replaced = about.span, about.author_input, about.sources, about.passage, about.replaced
         asked = clarify_round if clarify_round is not None else int(bool(clarifications))
         planning = Planning(mode, clarifications, asked)
         replays = provider is not None and provider.startswith(REPLAY)
@@ -220,11 +218,63 @@ class Generation:
             input=said,
             mode=mode,
             replaced=replaced,
+            target=about.target,
             config_hash=_hash(config),
             clarify_round=asked,
         )
         host.calls = calls_of(definition.name, lambda invocation: self._invoked(run, session, invocation, provider))
         return run
+
+    def prompt_like(
+        self, session: Session, *, mode: Mode = "generate", fragment: str | None = None, brief: str = ""
+    ) -> Prompt:
+        """The prompt that `prepare` makes of the same, a writer's from `brief` where it plans; nothing is sent. Waits,
+        and raises as that.
+        """
+        definition, folder = agent(session.agent), self._workspace.story(session.story)
+        snapshot = folder.snapshot(session.branch)
+        about = self._about(session, definition, snapshot, mode, fragment, None, None)
+        sources = about.sources
+        if definition.name == WRITER and snapshot.meta.settings.generation_mode == "prewriter":
+            sources = replace(sources, brief=brief)
+        elif definition.name == PREWRITER:
+            sources = replace(sources, planning=Planning(mode))
+        return self._prompt(session, session.document.config, about.author_input, sources, None, None)
+
+    def _about(
+        self,
+        session: Session,
+        definition: AgentDefinition,
+        snapshot: StorySnapshot,
+        mode: Mode,
+        fragment: str | None,
+        sources: Sources | None,
+        span: Span | None,
+    ) -> _About:
+        """What a run is about, and the words it is asked with. Raises `WrongInput` and `NotFound`."""
+        said = session.author_input
+        replaced = self._replaced(definition, snapshot.get, mode, fragment, said)
+        target = None if replaced else fragment or session.target
+        if sources is None:
+            sources = self._sources(session, definition, target)
+        passage = sources.new_prose
+        if definition.name == ANALYZE and passage is None:
+            passage = passage_analyzed(snapshot, sources)
+            if passage is None:
+                raise WrongInput("there is no passage to analyze yet")
+            sources = replace(sources, new_prose=passage)
+        if definition.name == TRANSFORM and target is not None:
+            passage = self._passage(snapshot.get, target)
+            span = span or whole(passage.content, said)
+            sources = replace(sources, selection=selection_of(passage.content, span, said))
+        if replaced is not None:
+            sources = replace(sources, replaced=replaced)
+        author_input = said
+        if mode == "refine" and replaced is not None:
+            author_input = REFINE.format(direction=said.strip(), passage=replaced.content)
+        subject = replaced or passage
+        subject_id = subject.id if subject is not None else target or ""
+        return _About(author_input, sources, passage, replaced, subject_id, span)
 
     def opening(self, prompt: Prompt, directions: int = PREWRITER_DIRECTIONS) -> tuple[ChatMessage, ...]:
         """The messages behind a prompt in a run that continues no conversation: what the author says to an agent that
@@ -477,7 +527,12 @@ class Generation:
         child = self.prepare(below, provider=provider, fragment=target, edits=parent.edits)
         host = child.turn.setup.host
         assert host is not None
-        host.settle, host.calls = parent.settle, invocation.calls
+
+        async def settle(plan: Plan, below: Host) -> Settled:
+            with invocation.calls.unhurried():
+                return await parent.settle(plan, below)
+
+        host.settle, host.calls = settle, invocation.calls
         return child
 
     # -- the analysis after a save

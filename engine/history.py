@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.agents import agents
+from engine.agents import WRITER, agents
 from engine.comparison import Comparison, Sent, SentBlock, compare
 from engine.document import Document
 from engine.errors import InvalidFile, NotFound, StonehandError
@@ -22,8 +22,18 @@ from engine.session import Session
 from engine.story import StoryFolder
 from engine.text import Phrase
 
+if TYPE_CHECKING:
+    from engine.prompt import Prompt
+    from engine.runs.run import Mode
+
 _ANSWER = "assistant"
 """The role of what agents wrote, in a comparison."""
+
+
+class Prompting(Protocol):
+    """What is used of `engine.generation`."""
+
+    def prompt_like(self, session: Session, *, mode: Mode, fragment: str | None, brief: str) -> Prompt: ...
 
 
 class Host(Protocol):
@@ -32,8 +42,16 @@ class Host(Protocol):
     def story(self, story_id: str) -> StoryFolder: ...
     def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
     def session(
-        self, story_id: str, agent_name: str, branch: str | None = None, *, model: str | None = None
+        self,
+        story_id: str,
+        agent_name: str,
+        branch: str | None = None,
+        *,
+        model: str | None = None,
+        target: str | None = None,
     ) -> Session: ...
+    @property
+    def generation(self) -> Prompting: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +117,17 @@ class RunHistory:
 
     def compare_with_now(self, story: str, branch: str | None, detail: RunDetail) -> RunComparison:
         """What a run was sent, and the prompt for the same input as it is now: of the story, and of the config with the
-        edits that are open. Raises `StonehandError` for one that can't be built.
+        edits that are open; about the same passage, where it was to write another version of one, and from the same
+        brief, where it had one. Raises `StonehandError` for one that can't be built, as when its passage is gone.
         """
         session = self.session_like(story, branch, detail)
+        mode = mode_of(detail)
+        fragment = detail.target if mode != "generate" else None
+        prompt = session.prompt()
+        if session.agent == WRITER or fragment is not None:
+            prompt = self._host.generation.prompt_like(session, mode=mode, fragment=fragment, brief=detail.brief)
         sent = Sent.of_log(detail.log)
-        return RunComparison(compare(sent, Sent.of_prompt(session.prompt(), by_message=sent.by_message)), None)
+        return RunComparison(compare(sent, Sent.of_prompt(prompt, by_message=sent.by_message)), None)
 
     def session_like(self, story: str, branch: str | None, detail: RunDetail, *, model: str | None = None) -> Session:
         """The agent of a run with its input, loaded, as its config is now; for `model`, or the one it resolves to.
@@ -115,7 +139,9 @@ class RunHistory:
             raise StonehandError(
                 Phrase("the run {id} is of {name}, which is no agent here", id=detail.record.id, name=name)
             )
-        session = self._host.session(story, name, self._host.story(story).branch(branch).id, model=model)
+        target = None if mode_of(detail) != "generate" else detail.target or None
+        branch_id = self._host.story(story).branch(branch).id
+        session = self._host.session(story, name, branch_id, model=model, target=target)
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)
         session.author_input = detail.input
@@ -131,6 +157,11 @@ class RunHistory:
         root = folder.content_root(folder.branch(branch).id)
         with self._lock:
             return self._records.setdefault(root, RunRecords(root))
+
+
+def mode_of(detail: RunDetail) -> Mode:
+    """What a run was to write. One that does not name its passage, as of an older log, counts as any other."""
+    return detail.mode if detail.target and detail.mode in ("regenerate", "refine") else "generate"  # type: ignore[return-value]
 
 
 def _given(detail: RunDetail) -> Sent:

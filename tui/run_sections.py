@@ -93,6 +93,8 @@ def _figures(detail: RunDetail) -> Iterator[str]:
     yield t("runs.figure-model", model=f"{run.provider} · {run.model}" if run.provider else run.model)
     if detail.mode:
         yield t("runs.figure-mode", mode=find(f"runs.mode-{detail.mode}") or detail.mode)
+    if detail.target:
+        yield t("runs.figure-target", target=detail.target)
     yield t("runs.figure-end", end=end_word(run))
     if run.steps_exceeded:
         yield t("runs.figure-exceeded")

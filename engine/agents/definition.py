@@ -26,6 +26,7 @@ READING_TOOLS: Final = (
 """The tools that look things up, which most agents have (spec, section 4.5)."""
 
 WRITER: Final = "generation.writer"
+DIRECTIONS: Final = "directions.suggest"
 
 
 @dataclass(frozen=True, slots=True)

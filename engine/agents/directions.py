@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.agents import sections
-from engine.agents.definition import AgentDefinition, AgentInput
+from engine.agents.definition import DIRECTIONS, AgentDefinition, AgentInput
 from engine.blocks import BlockSlot, ContextBlock
 
 ORDER: Final = 50
@@ -50,7 +50,7 @@ def suggest_slots(given: AgentInput) -> tuple[BlockSlot, ...]:
 
 AGENTS: Final = (
     AgentDefinition(
-        "directions.suggest",
+        DIRECTIONS,
         "Directions",
         "Suggests what could happen next.",
         "Directions",

@@ -95,6 +95,11 @@ class RunDetail:
         return text_in(own_part(self.log), "mode")
 
     @property
+    def target(self) -> str:
+        """The id of the fragment it was about, as the passage it wrote another version of; else empty."""
+        return text_in(own_part(self.log), "target")
+
+    @property
     def estimated(self) -> bool:
         """Whether the tokens are estimated, for the provider told none."""
         return own_part(self.log).get("estimated") is True

@@ -71,6 +71,8 @@ def generation_log(run: Run, created_at: str) -> dict[str, Any]:
         "usage": usage_document(usage),
         "estimated": estimated,
     }
+    if run.target:
+        own["target"] = run.target
     if thoughts := run.thoughts:
         log["reasoning"] = thoughts
     if view.phase == "stopped":

@@ -13,15 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from engine.agents import WRITER
+from engine.agents import DIRECTIONS, WRITER
 from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import Passage
 from engine.models.wire.base import ChatMessage, Failure, Usage, Wire
 from engine.prompt import Prompt
-from engine.runs.events import ClarifyEvent, ErrorEvent, FinishEvent, PhaseEvent, RunEvent, TextEvent
+from engine.runs.events import ClarifyEvent, DirectionsEvent, ErrorEvent, FinishEvent, PhaseEvent, RunEvent, TextEvent
 from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.view import Phase, PlanView, RunView
 from engine.text import Phrase, is_blank
+from engine.tools.written_directions import written_directions
 
 if TYPE_CHECKING:
     from engine.story import Fragment
@@ -84,8 +85,8 @@ class Run:
 
     `on_text` is called with each piece of text, `on_event` with every event, both on the engine's thread; they must not
     block. `tools` work on `host`. `input` is the author's own words, where the prompt's are made of them; `mode` and
-    `replaced` say what the passage is to the story. `clarify_round` counts the earlier rounds of questions of a run
-    that only plans. `now` gives seconds since 1970.
+    `replaced` say what the passage is to the story, `target` is the id of the fragment that the run is about.
+    `clarify_round` counts the earlier rounds of questions of a run that only plans. `now` gives seconds since 1970.
     """
 
     def __init__(
@@ -106,11 +107,13 @@ class Run:
         input: str | None = None,
         mode: Mode = "generate",
         replaced: Fragment | None = None,
+        target: str = "",
         config_hash: str = "",
         clarify_round: int = 0,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.mode, self.replaced, self.edits = mode, replaced, edits
+        self.target = target or (replaced.id if replaced is not None else "")
         self.input = prompt.input if input is None else input
         self.prewriting = prewriting
         self._round = prewriting.round if prewriting is not None else clarify_round
@@ -308,11 +311,22 @@ class Run:
                     self._fail(self._turn.failure)
                 else:
                     self._asks(self._turn)
+                    self._take_written_directions()
         except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
             return False
         return True
+
+    def _take_written_directions(self) -> None:
+        """Take directions from the answer of a model that wrote them instead of calling the tool (spec, 10.4)."""
+        collected = self._turn.collected
+        if self.agent != DIRECTIONS or collected is None or collected.directions:
+            return
+        if found := written_directions(self._turn.text):
+            with self._lock:
+                collected.directions = found
+            self._told(DirectionsEvent(found))
 
     async def _planned(self, planner: Turn) -> bool:
         """Have the prewriter plan; whether the writer is to begin (spec, section 10.5)."""
@@ -371,6 +385,16 @@ class Run:
             self._turn.setup = replace(setup, prompt=prompt, max_steps=steps)
             self._stage = "writing"
         self._told(PhaseEvent("writing"))
+
+    def draft_brief(self, text: str) -> None:
+        """Take the author's text for the brief that is looked at, for the records, before it is used; thread-safe.
+
+        A run that is stopped, or whose program ends, has it in its log or among the passages that were left. Does
+        nothing when no brief is looked at.
+        """
+        with self._lock:
+            if self._brief_given is not None:
+                self._brief = text
 
     def use_brief(self, text: str) -> None:
         """Write from this brief, in a run that lets the author look at it; thread-safe.
@@ -448,22 +472,26 @@ class Run:
         from engine.tools.editing import apply_now
         from engine.tools.host import Settled
 
+        # All of a plan is there before anyone can see it: a decision that comes at once finds who waits for it, and
+        # one that is applied by itself is no one's to decide.
+        waiting = asyncio.get_running_loop().create_future() if self.edits == "ask" else None
         with self._lock:
-            planned = self._planned_as(plan, host)
+            planned = self._planned_as(plan, host, waiting)
+            planned.answer = True if self.edits == "apply" else None
+            self._plans[planned.id] = planned
         if self.edits == "apply":
             settled = await apply_now(plan, host, AUTOMATIC)
             return self._decided(planned, settled)
-        if self.edits == "aside":
+        if waiting is None:
             return Settled("waiting", plan)
-        waiting: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        with self._lock:
-            planned.waiting = waiting
         try:
             accepted = await waiting
         except asyncio.CancelledError:
             with self._lock:
                 planned.waiting = None
                 accepted = planned.answer is True
+                if planned.answer is False:
+                    planned.decision = "declined"
             if accepted:  # said in the moment the run was stopped
                 await self._apply(planned)
             raise
@@ -486,12 +514,11 @@ class Run:
     def propose(self, plan: Plan, host: Host) -> None:
         """Add a plan that its answer came to, which waits for the author after the run; thread-safe."""
         with self._lock:
-            self._planned_as(plan, host)
+            planned = self._planned_as(plan, host)
+            self._plans[planned.id] = planned
 
-    def _planned_as(self, plan: Plan, host: Host) -> _Planned:
-        planned = _Planned(f"plan-{len(self._plans) + 1}", plan, host)
-        self._plans[planned.id] = planned
-        return planned
+    def _planned_as(self, plan: Plan, host: Host, waiting: asyncio.Future[bool] | None = None) -> _Planned:
+        return _Planned(f"plan-{len(self._plans) + 1}", plan, host, waiting=waiting)
 
     def decide(self, plan_id: str, accept: bool) -> None:
         """Accept or decline a plan that waits, during the run or after it; thread-safe. May wait for the disk.

@@ -30,11 +30,11 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 @dataclass(slots=True)
 class _Open:
-    """A passage on disk. `written`: characters of it that are there."""
+    """A passage on disk, and the text of it that is there."""
 
     file: Path
     lock: BaseFileLock
-    written: int = 0
+    written: str = ""
 
 
 class UnkeptPassages:
@@ -50,18 +50,20 @@ class UnkeptPassages:
         """None for a passage that was kept or discarded."""
 
     def write(self, run: Run) -> None:
-        """Bring the text that has arrived of a passage to disk, unless it was kept or discarded."""
-        text = run.view().text
+        """Bring the text that has arrived of a passage to disk, unless it was kept or discarded; before there is any,
+        its brief, as the author has changed it.
+        """
+        view = run.view()
+        text = view.brief or "" if is_blank(view.text) else view.text
         if is_blank(text):
             return
         with self._lock, suppress(OSError):
             if run not in self._open:
                 self._open[run] = self._begin(run)
             passage = self._open[run]
-            # The text of a run only grows.
-            if passage is not None and len(text) > passage.written:
+            if passage is not None and text != passage.written:
                 _write(passage.file, text)
-                passage.written = len(text)
+                passage.written = text
 
     def forget(self, run: Run) -> None:
         """The passage was kept or discarded: its text is nobody's concern any more."""

@@ -6,7 +6,8 @@ Source: spec, section 10.3, for the limits: depth 3, 20 calls, five minutes, no 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,6 +85,8 @@ class Calls:
     allowed: tuple[str, ...]
     timeout: float = TIMEOUT
     _count: _Count = field(default_factory=_Count)
+    _limits: tuple[asyncio.Timeout, ...] = ()
+    """The time limits under way, of this run and of those above it."""
 
     @property
     def depth(self) -> int:
@@ -100,14 +103,31 @@ class Calls:
         self._check(name)
         fragment = _subject(name, fragment_id, snapshot)
         self._count.made += 1
-        below = Calls((*self.chain, name), self.execute, ALLOWED.get(name, ()), self.timeout, self._count)
         try:
             async with asyncio.timeout(self.timeout) as limit:
+                limits = (*self._limits, limit)
+                below = Calls(
+                    (*self.chain, name), self.execute, ALLOWED.get(name, ()), self.timeout, self._count, limits
+                )
                 return await self.execute(Invocation(name, task, fragment, below))
         except TimeoutError:
             if not limit.expired():  # a time limit of something below
                 raise
             raise WrongInput(f"{name} was not done after {self.timeout:g} seconds and was stopped") from None
+
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """While the author decides: that time is none of the invoked agents', so their limits move on by it."""
+        loop = asyncio.get_running_loop()
+        begun, ends = loop.time(), [limit.when() for limit in self._limits]
+        for limit in self._limits:
+            limit.reschedule(None)
+        try:
+            yield
+        finally:
+            for limit, end in zip(self._limits, ends, strict=True):
+                if end is not None:
+                    limit.reschedule(end + loop.time() - begun)
 
     def _check(self, name: str) -> None:
         agent(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from engine.agents import WRITER, AgentDefinition
+from engine.agents import DIRECTIONS, WRITER, AgentDefinition
 from engine.agents.analysis import used_tools
 from engine.agents.sources import CLARIFYING_ROUNDS
 from engine.agents.tools import TOOLS
@@ -19,7 +19,6 @@ from engine.tools import analyzing, editing, inspecting, invoking, planning, rea
 from engine.tools.tool import Tool
 
 PREWRITER: Final = "generation.prewriter"
-DIRECTIONS: Final = "directions.suggest"
 WITH_PLUGINS: Final = (WRITER, PREWRITER)
 """The agents that enabled plugins' tools are offered to (spec, section 4.5)."""
 

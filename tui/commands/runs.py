@@ -357,6 +357,7 @@ def run_document(detail: RunDetail) -> dict[str, Any]:
         **record_document(detail.record),
         "input": detail.input,
         "mode": detail.mode or None,
+        "target": detail.target or None,
         "requestHashes": list(detail.request_hashes),
         "error": dict(detail.error) or None,
         "estimated": detail.estimated,

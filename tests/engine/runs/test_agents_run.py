@@ -15,7 +15,7 @@ from engine.errors import NotFound, StonehandError, WrongInput
 from engine.generation import AnalysisNotice, planning_steps
 from engine.models.wire.base import Failure, Start, Stop, Text, Usage
 from engine.models.wire.events import Retry, ToolArgs, ToolStart
-from engine.runs import Run, read_log
+from engine.runs import Run, UnkeptPassages, read_log
 from engine.runs.records import RunRecords
 from engine.tools import Span
 from engine.tools.collected import analysis_of
@@ -260,6 +260,28 @@ def test_a_plan_of_a_run_that_was_stopped_can_still_be_accepted(workspace: Works
     assert content(rich, "kn-mirafa") == "It costs $6." and run.view().plans[0].decision == "applied"
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_plan_can_be_decided_as_soon_as_it_is_seen(
+    workspace: Workspace, rich: Path, begin: Begin, at_once: bool
+) -> None:
+    settings(rich, autoApplyLibrarianSuggestions=at_once)
+    run = begin("librarian.chat", Scripted(calls(EDIT), says("Done.")), "Go.")
+    refused: list[str] = []
+
+    class Seen(dict[str, Any]):
+        def __setitem__(self, plan_id: str, planned: Any) -> None:
+            super().__setitem__(plan_id, planned)
+            try:
+                run.decide(plan_id, True)
+            except WrongInput as error:
+                refused.append(str(error))
+
+    run._plans = Seen()
+    view = workspace.generation.start(run).result(10)
+    assert view.text == "Done." and [plan.decision for plan in view.plans] == ["applied"]
+    assert content(rich, "kn-mirafa") == "It costs $6." and bool(refused) is at_once, "what applies itself is decided"
+
+
 def test_changes_are_applied_at_once_where_the_story_says_so(workspace: Workspace, rich: Path, begin: Begin) -> None:
     settings(rich, autoApplyLibrarianSuggestions=True)
     run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
@@ -324,6 +346,22 @@ def test_the_author_can_rewrite_the_brief(workspace: Workspace, planned: Path, b
         run.use_brief("late")
 
 
+def test_a_brief_that_was_being_changed_is_not_lost(
+    workspace: Workspace, planned: Path, begin: Begin, tmp_path: Path
+) -> None:
+    run = begin(WRITER, Scripted(says("Text.")), "", {PLANNER: Scripted(says("Theirs."))}, review_brief=True)
+    run.draft_brief("too early")
+    future = waits_for(workspace, run, "asking")
+    run.draft_brief("Half of mi")
+    unkept = UnkeptPassages(tmp_path / "passages")
+    unkept.write(run)
+    (part,) = (tmp_path / "passages").glob("*.part")
+    assert part.read_text("utf-8") == "Half of mi", "whose program is killed now finds it"
+    unkept.close()
+    run.stop()
+    assert future.result(10).brief == "Half of mi" and logs(planned)[0]["prewriterBrief"] == "Half of mi"
+
+
 def test_questions_end_the_run_and_the_answers_begin_another(workspace: Workspace, planned: Path, begin: Begin) -> None:
     writer = Scripted(says("Text."))
     told: list[dict[str, Any]] = []
@@ -365,6 +403,27 @@ def test_the_prewriters_steps(reasoning: str, steps: tuple[int, int, int]) -> No
 
 
 # -- another version
+
+
+def test_a_run_for_a_passage_is_compared_with_the_prompt_for_it(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    run = begin(WRITER, Scripted(says("Another.")), "Shorter.", mode="refine", fragment="pr-aaaa01")
+    workspace.generation.start(run).result(20)
+    assert run.target == "pr-aaaa01"
+    detail = workspace.runs.detail(STORY, None, logs(rich)[0]["id"])
+    assert (detail.mode, detail.target) == ("refine", "pr-aaaa01")
+    assert workspace.runs.compare_with_now(STORY, None, detail).prompt.same
+    (rich / "branches/main/fragments/pr-aaaa01.json").unlink()
+    with pytest.raises(NotFound, match="no passage pr-aaaa01"):
+        workspace.runs.compare_with_now(STORY, None, detail)
+
+
+def test_a_run_from_a_brief_is_compared_with_the_prompt_from_it(
+    workspace: Workspace, planned: Path, begin: Begin
+) -> None:
+    run = begin(WRITER, Scripted(says("Text.")), "Go.", {PLANNER: Scripted(says("The plan."))})
+    workspace.generation.start(run).result(20)
+    detail = workspace.runs.detail(STORY, None, logs(planned)[0]["id"])
+    assert workspace.runs.compare_with_now(STORY, None, detail).prompt.same
 
 
 @pytest.mark.parametrize("mode", ["regenerate", "refine"])
@@ -418,6 +477,16 @@ def test_an_agent_invokes_another(workspace: Workspace, rich: Path, begin: Begin
     assert json.loads(chat.requests[1].messages[-1].content)["directions"][0]["title"] == "Leave"
     assert chat.requests[0].messages[-1].content == "What next?"
     assert {log["stonehand"]["agent"] for log in logs(rich)} == {"librarian.chat", "directions.suggest"}
+
+
+def test_directions_that_are_written_instead_of_called_for(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    told: list[str] = []
+    wire = Scripted(says("Three:\n", json.dumps([DIRECTION] * 3)))
+    run = begin("directions.suggest", wire, on_event=lambda event: told.append(event.as_json()["type"]))
+    view = workspace.generation.start(run).result(20)
+    assert [item.document() for item in view.directions] == [DIRECTION] * 3 and "directions" in told
+    run = begin("directions.suggest", Scripted(says("They leave.")))
+    assert workspace.generation.start(run).result(20).directions == ()
 
 
 def test_an_analysis_is_saved(workspace: Workspace, rich: Path, begin: Begin) -> None:

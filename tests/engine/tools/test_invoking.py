@@ -124,3 +124,20 @@ def test_a_long_answer_is_cut(story: StoryBuilder) -> None:
 
 def test_a_run_that_can_not_invoke(story: StoryBuilder) -> None:
     assert "can't invoke" in invoke(Host(story.folder(), "main"), "directions.suggest")["error"]
+
+
+def test_the_time_the_author_takes_is_not_the_agents(story: StoryBuilder) -> None:
+    async def ask(invocation: Invocation) -> Invoked:
+        with invocation.calls.unhurried():
+            await asyncio.sleep(0.15)
+        return Invoked("decided")
+
+    async def ask_and_sleep(invocation: Invocation) -> Invoked:
+        await ask(invocation)
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    host = host_of(story, calls=replace(calls_of(CHAT, ask), timeout=0.05))
+    assert invoke(host, "directions.suggest")["output"] == "decided"
+    host = host_of(story, calls=replace(calls_of(CHAT, ask_and_sleep), timeout=0.05))
+    assert "was not done after 0.05 seconds" in invoke(host, "directions.suggest")["error"], "and goes on afterwards"
