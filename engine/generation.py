@@ -18,7 +18,7 @@ from engine import disk
 from engine.agents import DIRECTIONS, WRITER, AgentDefinition, Sources, agent
 from engine.agents.analysis import passage_analyzed
 from engine.agents.instructions import filled
-from engine.agents.sources import NO_SOURCES, Planning
+from engine.agents.sources import CLARIFYING_ROUNDS, NO_SOURCES, Planning
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
 from engine.models import REHEARSAL
@@ -109,6 +109,9 @@ class Logs:
 class Generation:
     """Runs of a workspace. `plugin_tools` are offered to the agents that take those of plugins."""
 
+    clarifying_rounds: Final = CLARIFYING_ROUNDS
+    """How often the prewriter may ask the author for one passage; with as many rounds behind it, it asks no more."""
+
     def __init__(
         self,
         workspace: Workspace,
@@ -171,7 +174,13 @@ class Generation:
         snapshot = folder.snapshot(session.branch)
         settings = snapshot.meta.settings
         about = self._about(session, definition, snapshot, mode, fragment, sources, span)
-        span, author_input, sources, passage, replaced = about.span, about.author_input, about.sources, about.passage, about.replaced
+        span, author_input, sources, passage, replaced = (
+            about.span,
+            about.author_input,
+            about.sources,
+            about.passage,
+            about.replaced,
+        )
         asked = clarify_round if clarify_round is not None else int(bool(clarifications))
         planning = Planning(mode, clarifications, asked)
         replays = provider is not None and provider.startswith(REPLAY)

@@ -121,7 +121,7 @@ class RunHistory:
         brief, where it had one. Raises `StonehandError` for one that can't be built, as when its passage is gone.
         """
         session = self.session_like(story, branch, detail)
-        mode = mode_of(detail)
+        mode = self.mode_of(detail)
         fragment = detail.target if mode != "generate" else None
         prompt = session.prompt()
         if session.agent == WRITER or fragment is not None:
@@ -139,7 +139,7 @@ class RunHistory:
             raise StonehandError(
                 Phrase("the run {id} is of {name}, which is no agent here", id=detail.record.id, name=name)
             )
-        target = None if mode_of(detail) != "generate" else detail.target or None
+        target = None if self.mode_of(detail) != "generate" else detail.target or None
         branch_id = self._host.story(story).branch(branch).id
         session = self._host.session(story, name, branch_id, model=model, target=target)
         if (fault := session.document.fault) is not None:
@@ -147,6 +147,11 @@ class RunHistory:
         session.author_input = detail.input
         session.install(session.load())
         return session
+
+    def mode_of(self, detail: RunDetail) -> Mode:
+        """What a run was to write. One that does not name its passage, as in an older log, continued the story."""
+        modes: dict[str, Mode] = {"regenerate": "regenerate", "refine": "refine"} if detail.target else {}
+        return modes.get(detail.mode, "generate")
 
     def usage(self, story: str) -> UsageTotals:
         """What the agents of a story have used, on all branches. Raises `InvalidFile`."""
@@ -157,11 +162,6 @@ class RunHistory:
         root = folder.content_root(folder.branch(branch).id)
         with self._lock:
             return self._records.setdefault(root, RunRecords(root))
-
-
-def mode_of(detail: RunDetail) -> Mode:
-    """What a run was to write. One that does not name its passage, as of an older log, counts as any other."""
-    return detail.mode if detail.target and detail.mode in ("regenerate", "refine") else "generate"  # type: ignore[return-value]
 
 
 def _given(detail: RunDetail) -> Sent:

@@ -222,6 +222,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("find-direction", ("ctrl+f",), "passage", priority=True),
     Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),
+    Action("passage-target", ("ctrl+t",), "passage", priority=True),
+    Action("directions", ("ctrl+n",), "passage", priority=True),
+    Action("answer", ("f2",), "passage", priority=True),
+    Action("brief", ("f3",), "passage", priority=True),
     # an agent on a fragment
     Action("agent-begin", ("ctrl+g", "f5"), "agent-run", priority=True),
     Action("agent-stop", ("ctrl+x",), "agent-run", priority=True),

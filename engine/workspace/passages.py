@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from engine.errors import StonehandError
 from engine.runs import Directions, UnkeptPassages
 from engine.runtime import Runtime
-from engine.story import StoryFolder
+from engine.story import Fragment, StoryFolder
 
 if TYPE_CHECKING:
     from engine.runs import Run, RunView, Saved
@@ -66,6 +66,12 @@ class Passages:
                 with suppress(StonehandError, RuntimeError):  # the passage is kept, whatever comes of this
                     self._analyze(run.prompt.story, run.prompt.branch, saved.fragment.id)
             return self._kept[run]
+
+    def shown(self, story_id: str, branch: str) -> tuple[Fragment, ...]:
+        """The passages of a branch, of each section the version that is shown, in the order of the story. Waits."""
+        snapshot = self._story(story_id).snapshot(branch)
+        found = (snapshot.get(fragment_id) for fragment_id in snapshot.chain.active_ids)
+        return tuple(fragment for fragment in found if fragment is not None)
 
     def discard(self, run: Run) -> None:
         """Forget a passage that is not wanted; a run in progress is stopped."""

@@ -43,8 +43,14 @@ class AgentRunActions(DeskPart):
 
             self.collect()
             await self.save_now()
+            try:
+                found = await self.wait(lambda: self.workspace.models.resolve(session.story, session.agent))
+            except StonehandError as error:
+                self.report(error)
+                return
+            as_set = " · ".join(filter(None, (found.provider.id, found.model)))
             if await self.load():
-                self.app.push_screen(PassageScreen(session))
+                self.app.push_screen(PassageScreen(session, provider=None, as_set=as_set))
 
     async def work_on(self, agent: str, fragment_id: str | None) -> None:
         """Open an agent of the branch on a fragment, or on one that is chosen there."""

@@ -16,15 +16,16 @@ from textual.widgets import Static
 
 from engine.errors import StonehandError
 from engine.prompt import Prompt
-from engine.runs import Run
+from engine.runs import Run, RunView
 from engine.session import Session
 from engine.text import collapse_space
 from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.language import of_engine, of_error, t
+from tui.safe_text import visible
 from tui.screen_reader import is_spoken
-from tui.screens.base import WorkingScreen
+from tui.screens.passage_asking import PassageAsking, Target
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.stream_view import StreamView
@@ -38,11 +39,12 @@ STREAM_RATE = 10
 has a lower rate of its own."""
 LABEL_LENGTH = 60
 """Characters of a direction that a replay is named by."""
+CONTINUE = Target()
 REMEMBER_PAUSE = 0.2
 """Seconds until what is typed into the direction is on disk."""
 
 
-class PassageScreen(WorkingScreen[None]):
+class PassageScreen(PassageAsking):
     """One generation after another, on the branch of a session. A passage is saved when it is kept, and not before."""
 
     places: tuple[Place, ...] = ("passage",)
@@ -53,17 +55,23 @@ class PassageScreen(WorkingScreen[None]):
         Binding("shift+tab", "app.focus_previous", "Previous", show=False),
     ]
 
-    def __init__(self, session: Session, *, provider: str = REHEARSAL, model: str = "") -> None:
-        """`provider` and `model`: what is asked at first."""
-        super().__init__()
-        self._session = session
-        self._run: Run | None = None
+    def __init__(
+        self,
+        session: Session,
+        *,
+        provider: str | None = REHEARSAL,
+        model: str = "",
+        as_set: str = REHEARSAL,
+        target: Target = CONTINUE,
+    ) -> None:
+        """`provider` and `model`: what is asked at first; a provider of None is what the agent is set to, which is
+        called `as_set`. `target`: what is written.
+        """
+        super().__init__(session, provider=provider, model=model, as_set=as_set, target=target)
         self._kept = True
-        self._shown = 0
-        self._stated = ("", 0)
+        self._stated: tuple[object, ...] = ()
         self._timer: Timer | None = None
         self._remembering: Timer | None = None
-        self._provider, self._model = provider, model
         self._find: FindBar | None = None
 
     def compose(self) -> ComposeResult:
@@ -80,6 +88,7 @@ class PassageScreen(WorkingScreen[None]):
         if not self._session.author_input:
             self.begin(self._recall, "direction")
         direction.focus()
+        self._show_label()
         self._show_status()
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
 
@@ -90,7 +99,7 @@ class PassageScreen(WorkingScreen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Stopping is for a run: otherwise its key does what it does in a text, which is to cut."""
-        return self.running if action == "stop" else True
+        return self.running or self._suggesting is not None if action == "stop" else True
 
     @property
     def running(self) -> bool:
@@ -100,21 +109,42 @@ class PassageScreen(WorkingScreen[None]):
     # -- generating
 
     def action_begin(self) -> None:
-        """Send the prompt; again, when a passage has arrived that is not wanted."""
-        if self.running:
-            self.say(t("passage.writing"), warning=True)
-            return
-        if not self._kept:
-            self.say(t("passage.discarded"))
-        self.begin(self._begin, "begin", exclusive=True)
+        """Send the prompt; again, when a passage has arrived that is not wanted. What waits goes on with it."""
+        if self._reviewing:
+            self._use_brief()
+        elif self.running:
+            waits = self._waiting_plan() is not None
+            self.say(t("passage.changes-wait", count=1) if waits else t("passage.writing"), warning=True)
+        elif self._questions_wait:
+            self.action_answer()
+        else:
+            if not self._kept:
+                self.say(t("passage.discarded"))
+            self.begin(lambda: self._send(self._target), "begin", exclusive=True)
 
-    async def _begin(self) -> None:
+    async def _send(self, target: Target, said: tuple[tuple[str, str], ...] = (), asked: int = 0) -> None:
+        """Write; `said` are questions and their answers, `asked` how often there were any."""
         session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
-        config, provider, model = session.document.config, self._provider, self._model or None
+        config, provider, model = session.document.config, self._provider_asked, self._model or None
+        if target.mode == "refine" and not session.author_input.strip():
+            self.say(t("passage.say-what"), warning=True)
+            self.query_one("#direction").focus()
+            return
         try:
             session.install(await self.wait(lambda: session.load(config)))
-            run = await self.wait(lambda: workspace.generation.prepare(session, provider=provider, model=model))
+            run = await self.wait(
+                lambda: workspace.generation.prepare(
+                    session,
+                    provider=provider,
+                    model=model,
+                    mode=target.mode,
+                    fragment=target.id,
+                    clarifications=said,
+                    clarify_round=asked,
+                    review_brief=True,
+                )
+            )
             prompt = run.prompt
             if not await self._may_send(prompt):
                 return
@@ -125,8 +155,10 @@ class PassageScreen(WorkingScreen[None]):
             workspace.passages.discard(self._run)
         if prompt.warnings:
             self.say(of_engine(prompt.warnings[0]), warning=True)
-        self._run = run
-        self._kept, self._shown = False, 0
+        self._run, self._run_target = run, target
+        self._said, self._answers, self._offered = said, [], ""
+        self._kept = False
+        self._show_brief(False)
         view = self.query_one("#passage", StreamView)
         view.clear()
         view.focus()
@@ -134,16 +166,21 @@ class PassageScreen(WorkingScreen[None]):
         self._timer = self.set_interval(1 / self._rate, self._show_run)
         self._show_run()
 
+    @property
+    def _provider_asked(self) -> str | None:
+        """The provider as a run is prepared with; where none is set, that is the rehearsal."""
+        return REHEARSAL if self._provider is None and self._as_set == REHEARSAL else self._provider
+
     async def _may_send(self, prompt: Prompt) -> bool:
         """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not."""
         from tui.screens.budget import ask_over_budget
 
         session, workspace = self._session, self.workspace
-        provider, model = self._provider, self._model or None
-        if provider.startswith("replay:"):
+        provider, model = self._provider_asked, self._model or None
+        if provider is not None and provider.startswith("replay:"):
             return True  # which sends nothing
         budget = await self.wait(
-            lambda: workspace.models.budget(session.story, session.agent, provider=provider, model=model)
+            lambda: workspace.models.budget(session.story, prompt.agent, provider=provider, model=model)
         )
         used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
         fits = budget.fit(used)
@@ -156,12 +193,15 @@ class PassageScreen(WorkingScreen[None]):
         if run is None:
             return
         seen = run.view()
-        if seen.rewritten and seen.finished and self._timer is not None:
-            self.query_one("#passage", StreamView).clear()
-            self._shown = 0
-        if len(seen.text) > self._shown:
-            self.query_one("#passage", StreamView).append(seen.text[self._shown :])
-            self._shown = len(seen.text)
+        if seen.reviewing and not self._offered:
+            self._offered = "brief"
+            brief = seen.brief or ""
+            self.begin(lambda: self._offer_brief(brief), "brief", exclusive=True)
+        elif self._brief_editor is not None and self._brief_editor.display and not seen.reviewing:
+            self._show_brief(self._brief_shown and seen.finished)
+        planned = seen.brief or ""
+        brief_first = not seen.text and not (seen.finished and seen.finish == "clarify")
+        self._put(planned if self._brief_shown or brief_first else seen.text)
         if seen.finished and self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -171,46 +211,86 @@ class PassageScreen(WorkingScreen[None]):
                 self.say(of_engine(seen.failure), warning=True)
             elif seen.warnings:
                 self.say(of_engine(seen.warnings[0]), warning=True)
+            if self._questions_wait and self.query_one("#passage").has_focus and self.app.screen is self:
+                self.action_answer()
         self._show_status()
+
+    def _put(self, text: str) -> None:
+        """Show a text; one that has grown is only added to."""
+        view = self.query_one("#passage", StreamView)
+        if text.startswith(view.text):
+            view.append(text[len(view.text) :])
+        else:
+            view.show(text)
+
+    def _show_label(self) -> None:
+        target = self._target
+        goes_on = target.mode == "generate"
+        label = t("passage.direction") if goes_on else t(f"passage.direction-{target.mode}", name=target.name)
+        self.query_one("#label", Static).update(Content(visible(label)))
 
     def _show_status(self) -> None:
         agent = of_engine(self.workspace.agent(self._session.agent).display_name).lower()
-        rehearsing = self._provider == REHEARSAL
-        name = t("passage.rehearsal") if rehearsing else " · ".join(filter(None, (self._provider, self._model)))
+        asked = self._provider_asked
+        rehearsing = asked == REHEARSAL
+        name = " · ".join(filter(None, (asked, self._model))) if asked is not None else self._as_set
+        name = t("passage.rehearsal") if rehearsing else name
         self.query_one("#top", TopBar).show(t("passage.title"), self._session.branch, f"{agent} · {name}")
         run = self._run
-        if run is None:
+        if self._suggesting is not None:
+            text, self._stated = t("passage.suggesting"), ()
+        elif run is None:
             text = t("passage.rehearsal-how", name=name) if rehearsing else name
         else:
             seen = run.view()
             second = int(seen.seconds)
+            waits = self._what_waits(seen)
             # Once a second is often enough, and little over a slow link; who hears it is told of the phases only.
-            stated = (seen.phase, 0 if is_spoken(self) else second)
+            stated = (seen.phase, waits, seen.tool, self._brief_shown, 0 if is_spoken(self) else second)
             if not seen.finished and stated == self._stated:
                 return
             self._stated = stated
             sent, received = short_count(seen.input_tokens), short_count(seen.output_tokens)
+            phase = t(f"passage.phase.{seen.phase}")
             parts = [
-                t(f"passage.phase.{seen.phase}"),
+                f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
+                waits,
                 t("passage.seconds", seconds=f"{seen.seconds:.1f}" if seen.finished else second),
                 t("passage.tokens", sent=sent, received=received),
             ]
-            if seen.finished and self._kept and seen.text.strip():
+            if seen.finished and self._kept and seen.text.strip() and not seen.failure:
                 parts.append(t("passage.kept"))
-            elif seen.finished and seen.text.strip():
+            elif seen.finished and not self._kept and seen.text.strip():
                 parts.append(t("passage.undecided"))
-            text = " · ".join(parts)
-        self.query_one("#status", Static).update(Content(text))
+            if (target := self._run_target).mode != "generate":
+                parts.append(t(f"passage.about-{target.mode}", name=target.name))
+            changed = sum(len(plan.plan.changes) for plan in seen.plans if plan.decision == "applied")
+            if changed:
+                parts.append(t("passage.changed", count=changed))
+            if self._brief_shown and not seen.reviewing:
+                parts.insert(0, t("passage.brief-shown"))
+            text = " · ".join(filter(None, parts))
+        self.query_one("#status", Static).update(Content(visible(text)))
+
+    def _what_waits(self, seen: RunView) -> str:
+        """What the author is asked to do."""
+        if self._questions_wait:
+            return t("passage.questions-wait", count=len(seen.questions))
+        if seen.waiting_plans:
+            return t("passage.changes-wait", count=len(seen.waiting_plans[0].plan.changes))
+        return t("passage.brief-waits") if seen.reviewing else ""
 
     def say_again(self) -> None:
-        self.query_one("#label", Static).update(Content(t("passage.direction")))
+        self._show_label()
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
-        self._stated = ("", 0)
+        self._stated = ()
         self._show_status()
 
     def action_stop(self) -> None:
-        """End the stream; the text so far can be kept."""
-        if self._run is not None and self.running:
+        """End the stream; the text so far can be kept. While directions are proposed, that is ended."""
+        if self._suggesting is not None:
+            self._suggesting.stop()
+        elif self._run is not None and self.running:
             self._run.stop()
 
     async def action_find_direction(self) -> None:
@@ -290,7 +370,9 @@ class PassageScreen(WorkingScreen[None]):
             self._kept = False
             await self._tell_not_kept(run, error)
             return False
-        self.say(t("passage.kept-as", id=saved.fragment.id))
+        version = run.replaced is not None
+        kept = "passage.kept-as-version" if version else "passage.kept-as"
+        self.say(t(kept, id=saved.fragment.id, name=self._run_target.name))
         prompt = run.prompt
         with contextlib.suppress(StonehandError):
             # The next session begins with a new direction; in this one it stays, to be changed.
@@ -316,7 +398,8 @@ class PassageScreen(WorkingScreen[None]):
         """Forget the passage."""
         if self._run is not None:
             self.workspace.passages.discard(self._run)
-        self._run, self._kept, self._shown = None, True, 0
+        self._run, self._kept, self._said, self._answers = None, True, (), []
+        self._show_brief(False)
         self.query_one("#passage", StreamView).clear()
         self._show_status()
         self.query_one("#direction").focus()
@@ -328,19 +411,35 @@ class PassageScreen(WorkingScreen[None]):
     async def _choose_provider(self) -> None:
         from tui.screens.pick import PickDialog
 
-        session = self._session
-        replays = await self.wait(lambda: self.workspace.wires.replays(session.story, session.branch))
-        names = [REHEARSAL, *(replay.provider for replay in replays)]
-        labels = [REHEARSAL, *map(_replay_label, replays)]
-        chosen = await self.app.push_screen_wait(PickDialog(t("passage.providers"), names, labels))
+        session, workspace = self._session, self.workspace
+        try:
+            providers = await self.wait(workspace.models.providers)
+            replays = await self.wait(lambda: workspace.wires.replays(session.story, session.branch))
+        except StonehandError as error:
+            self.report(error)
+            return
+        usable = [provider for provider in providers.all if provider.enabled and provider.id != REHEARSAL]
+        offered: dict[str, str] = {}
+        if self._as_set != REHEARSAL:
+            offered[""] = t("passage.as-set", what=self._as_set)
+        offered[REHEARSAL] = REHEARSAL
+        offered |= {item.id: " · ".join(filter(None, (item.id, item.default_model))) for item in usable}
+        offered |= {replay.provider: _replay_label(replay) for replay in replays}
+        now = self._provider or ""
+        dialog = PickDialog(t("passage.providers"), [*offered], [*offered.values()], now=now)
+        chosen = await self.app.push_screen_wait(dialog)
         if chosen is not None:
-            self._provider, self._model = chosen, ""
+            self._provider, self._model = chosen or None, ""
             self._show_status()
 
     # -- leaving
 
     def action_back(self) -> None:
         """Leave; a passage that is neither kept nor discarded is asked about."""
+        brief = self._brief_editor
+        if brief is not None and brief.display and not brief.has_focus and self.query_one("#direction").has_focus:
+            brief.focus()
+            return
         if self.query_one("#direction").has_focus and (self._run is not None):
             self.query_one("#passage").focus()
             return
@@ -348,6 +447,8 @@ class PassageScreen(WorkingScreen[None]):
 
     async def _back(self) -> None:
         if await self.settle():
+            if self._suggesting is not None:
+                self._suggesting.stop()
             self._session.author_input = self.query_one("#direction", TextEditor).value
             self.dismiss(None)
 
@@ -355,14 +456,23 @@ class PassageScreen(WorkingScreen[None]):
         """Ask what becomes of a passage that is open; False when the user wants to stay."""
         from tui.screens.choice import ChoiceDialog
 
-        if self._kept and not self.running:
+        answers = self._questions_wait and any(item.words or item.chosen for item in self._answers)
+        if self._kept and not self.running and not answers:
             return True
+        run = self._run
+        seen = run.view() if run is not None else None
         title = t("passage.still") if self.running else t("passage.not-kept")
         choices = [("k", t("passage.keep")), ("d", t("passage.discard")), ("escape", t("passage.stay"))]
+        if answers:
+            title = t("passage.not-answered")
+            choices = [("d", t("passage.drop-answers")), ("escape", t("passage.stay"))]
+        elif seen is not None and seen.phase == "asking":
+            title = t("passage.still-waits")
+            if not seen.text.strip():
+                del choices[0]
         key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
         if key is None:
             return False
-        run = self._run
         if key == "k" and run is not None:
             self.action_stop()
             while self.running:

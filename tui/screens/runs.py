@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engine.runs.details import RunDetail
     from engine.runs.records import RunList as FoundRuns
     from engine.runs.records import RunRecord
+    from tui.screens.passage_asking import Target
 
 FIRST = 200
 """Runs that are listed at once, while the other logs are read."""
@@ -391,10 +392,22 @@ class RunsScreen(WorkingScreen[None]):
             session = await self.wait(
                 lambda: self.workspace.runs.session_like(self._story, self._branch, detail, model=model)
             )
+            target = await self.wait(lambda: self._target_of(detail))
         except StonehandError as error:
             self.report(error)
             return
-        self.app.push_screen(PassageScreen(session, provider=chosen.provider, model=chosen.model))
+        self.app.push_screen(PassageScreen(session, provider=chosen.provider, model=chosen.model, target=target))
+
+    def _target_of(self, detail: RunDetail) -> Target:
+        """What a run was to write: on, or another version of a passage. Waits; raises `StonehandError`."""
+        from tui.screens.passage_asking import Target  # a screen that is loaded when it is used
+
+        mode = self.workspace.runs.mode_of(detail)
+        if mode == "generate":
+            return Target()
+        fragments = self.workspace.fragments(self._story, self._branch)
+        found = next((item for item in fragments if item.id == detail.target), None)
+        return Target.of(mode, found) if found is not None else Target(mode, detail.target, detail.target)
 
     def action_run_copy(self) -> None:
         self.begin(lambda: self._copy(PROMPT if self._part == PROMPT and self._detail_shown else RUN), "go")
