@@ -30,6 +30,7 @@ FIXED = {
         "directions-leave",
         "directions-others",
         "question-later",
+        "question-several",
         "question-skip",
         "question-write",
         "seconds",

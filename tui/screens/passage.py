@@ -252,9 +252,14 @@ class PassageScreen(PassageAsking):
             self._stated = stated
             sent, received = short_count(seen.input_tokens), short_count(seen.output_tokens)
             phase = t(f"passage.phase.{seen.phase}")
+            target = self._run_target
+            about = "" if target.mode == "generate" else t(f"passage.about-{target.mode}", name=target.name)
+            changed = sum(len(plan.plan.changes) for plan in seen.plans if plan.decision == "applied")
             parts = [
                 f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
                 waits,
+                about,
+                t("passage.changed", count=changed) if changed else "",
                 t("passage.seconds", seconds=f"{seen.seconds:.1f}" if seen.finished else second),
                 t("passage.tokens", sent=sent, received=received),
             ]
@@ -262,11 +267,6 @@ class PassageScreen(PassageAsking):
                 parts.append(t("passage.kept"))
             elif seen.finished and not self._kept and seen.text.strip():
                 parts.append(t("passage.undecided"))
-            if (target := self._run_target).mode != "generate":
-                parts.append(t(f"passage.about-{target.mode}", name=target.name))
-            changed = sum(len(plan.plan.changes) for plan in seen.plans if plan.decision == "applied")
-            if changed:
-                parts.append(t("passage.changed", count=changed))
             if self._brief_shown and not seen.reviewing:
                 parts.insert(0, t("passage.brief-shown"))
             text = " · ".join(filter(None, parts))
