@@ -21,12 +21,14 @@ from tui.screens.branch_name import BranchNameDialog
 from tui.screens.chat import ChatScreen
 from tui.screens.conflict import ConflictScreen
 from tui.screens.conversations import ConversationsDialog, TitleDialog
+from tui.screens.directions import DirectionsDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.screens.pin import PinDialog
 from tui.screens.plan import PlanDialog
 from tui.screens.preview import PreviewDialog, SubjectDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.question import QuestionDialog
 from tui.screens.replay import ReplayScreen
 from tui.screens.report import ReportDialog
 from tui.screens.run_diff import RunDiffScreen
@@ -57,8 +59,8 @@ LOOKED_UP = (("M",), ("B",))
 
 OF_RUNS = {RunDiffScreen, ReplayScreen}
 """Of a single run, which these stories have none of; the command line's test reads some."""
-OF_ANSWERS = {TitleDialog, PlanDialog}
-"""For what was said, or planned, which is written down."""
+OF_ANSWERS = {TitleDialog, PlanDialog, DirectionsDialog, QuestionDialog}
+"""For what was said, planned, proposed or asked, which is written down."""
 
 
 def screens() -> set[type[Screen[Any]]]:
