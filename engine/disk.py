@@ -13,7 +13,6 @@ import json
 import math
 import os
 import random
-import re
 import stat
 import threading
 import time
@@ -25,6 +24,7 @@ from types import EllipsisType, MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from engine.errors import Conflict, InvalidFile, Problem, StonehandError, WrongInput
+from engine.json_text import TOKEN, bad_number, dotted, unquoted
 from engine.text import Phrase
 
 T = TypeVar("T")
@@ -79,23 +79,35 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"the number {text[:20]} is too large")
+        raise ValueError(f"the number {text if len(text) <= 20 else text[:19] + '…'} is too large")
     return value
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_SAFE_DIGITS: Final = 308
+"""Every integer of so many digits is a finite number in JavaScript, which knows no other kind."""
+
+
+def _integer(text: str) -> int:
+    if len(text) > _SAFE_DIGITS:
+        _finite(text)
+    return int(text)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
 
 
 def parse_json(data: bytes, file: Path) -> Any:
     """The JSON value in `data`; a byte order mark is accepted, of a repeated key the last counts.
 
-    Raises `InvalidFile` with `file` and the line, for anything that is not UTF-8 or not JSON, NaN and
-    Infinity included.
+    Raises `InvalidFile` with `file` and the line, for anything that is not UTF-8 or not JSON; NaN and numbers that
+    JavaScript reads as infinite are not, however they are written, and the field they are in is named.
     """
     if not data:
         raise InvalidFile("is empty", file=file, repair="restore it from a backup, or delete it")
+    text = ""
     try:
-        return _DECODER.decode(str(data.removeprefix(codecs.BOM_UTF8), "utf-8"))
+        text = str(data.removeprefix(codecs.BOM_UTF8), "utf-8")
+        return _DECODER.decode(text)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidFile("is not UTF-8 text", file=file, line=line, repair="save it as UTF-8") from None
@@ -105,10 +117,15 @@ def parse_json(data: bytes, file: Path) -> Any:
         raise InvalidFile(reason, file=file, line=error.lineno, repair="repair it in a text editor") from None
     except RecursionError:
         raise InvalidFile("is nested too deeply to be read", file=file) from None
-    except ValueError as error:  # from the two number hooks, or an integer of thousands of digits
-        raise InvalidFile(
-            Phrase("is not valid JSON: {error}", error=error), file=file, repair="repair it in a text editor"
-        ) from None
+    except ValueError as error:  # from the hooks for numbers
+        raise _bad_number(text, file, error) from None
+
+
+def _bad_number(text: str, file: Path, error: ValueError) -> InvalidFile:
+    place = bad_number(text)
+    field, line = ("", None) if place is None else (dotted(place.path), place.line)
+    reason = Phrase("is not valid JSON: {error}", error=error)
+    return InvalidFile(reason, file=file, field=field, line=line, repair="repair it in a text editor")
 
 
 def json_value(text: str, at: int) -> tuple[Any, int]:
@@ -118,9 +135,6 @@ def json_value(text: str, at: int) -> tuple[Any, int]:
     except (ValueError, RecursionError):
         return None, at
     return value, end
-
-
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 def json_line(text: str, path: Sequence[str | int]) -> int | None:
@@ -141,7 +155,7 @@ def json_line(text: str, path: Sequence[str | int]) -> int | None:
 
 
 def _value_start(text: str, at: int) -> int | None:
-    token = _TOKEN.search(text, at)
+    token = TOKEN.search(text, at)
     return token.start() if token else None
 
 
@@ -155,7 +169,7 @@ def _member_start(text: str, at: int, part: str | int) -> int | None:
     depth, index, key = 0, -1, ""
     expects_value = False
     found: int | None = None
-    for token in _TOKEN.finditer(text, at):
+    for token in TOKEN.finditer(text, at):
         word = token.group()
         if depth == 1 and expects_value and word not in ("}", "]"):
             expects_value = False
@@ -163,7 +177,7 @@ def _member_start(text: str, at: int, part: str | int) -> int | None:
             if part == (key if opening == "{" else index):
                 found = token.start()
         if depth == 1 and word[0] == '"':
-            key = _unquote(word)
+            key = unquoted(word)
         elif word in ("{", "["):
             depth += 1
             expects_value = expects_value or (depth == 1 and opening == "[")
@@ -174,13 +188,6 @@ def _member_start(text: str, at: int, part: str | int) -> int | None:
         elif depth == 1 and word == (":" if opening == "{" else ","):
             expects_value = True
     return found
-
-
-def _unquote(word: str) -> str:
-    try:
-        return str(json.loads(word))
-    except ValueError:
-        return word
 
 
 def dump_json(value: Any) -> bytes:

@@ -17,11 +17,12 @@ from engine.agents import AgentDefinition, AgentInput, agent, agents
 from engine.agents.older_layout import OLD_IDS, old_block_warnings
 from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
 from engine.blocks.changes import describe_changes
-from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
+from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dump_config, parse_config
 from engine.blocks.edits import fit_agent, reset_agent
 from engine.context import build_context
 from engine.document import Document, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
+from engine.json_text import dotted
 from engine.prompt import block_ids, other_slots
 from engine.session import Session
 from engine.story import StoryFolder

@@ -5,12 +5,14 @@ Source: seed, "Block Configuration"; spec, sections 1.9 and 8.1. Unknown keys ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from engine.blocks.block import Number, Role
+from engine.json_text import dotted
 from engine.text import Phrase
 
 M = TypeVar("M", bound=BaseModel)
@@ -23,7 +25,11 @@ LONGEST_NAME: Final = 100
 
 
 def _finite(value: Number) -> Number:
-    if value != value or value in (float("inf"), float("-inf")):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer that JavaScript, which has only floats, takes for infinite
+        finite = False
+    if not finite:
         raise ValueError("must be a finite number")
     return value
 
@@ -142,14 +148,6 @@ class ConfigFault(ValueError):
         super().__init__(f"{dotted(path)}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
-
-
-def dotted(path: tuple[str | int, ...]) -> str:
-    """`customBlocks[0].role` for ("customBlocks", 0, "role")."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else part)
-    return text
 
 
 def parse_config(value: Any) -> BlockConfig:

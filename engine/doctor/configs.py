@@ -19,7 +19,6 @@ from engine.blocks.config import (
     BlockOverride,
     CustomBlock,
     config_faults,
-    dotted,
     parse_config,
 )
 from engine.disk import child, json_line, parse_json
@@ -28,6 +27,7 @@ from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, map
 from engine.doctor.lookups import lookup_findings
 from engine.doctor.tags import lost_tags
 from engine.errors import Problem, StonehandError
+from engine.json_text import dotted
 from engine.prompt import block_ids
 from engine.scripts import Outcome
 from engine.story import StorySnapshot

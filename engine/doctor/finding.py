@@ -10,9 +10,9 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any, Self
 
-from engine.blocks.config import dotted
 from engine.disk import dump_json, json_line, parse_json, read_bytes
 from engine.errors import Problem, StonehandError
+from engine.json_text import dotted
 from engine.text import collapse_space
 
 LONGEST = 300

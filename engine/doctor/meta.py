@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from engine.blocks.config import dotted
 from engine.disk import dump_json
 from engine.doctor.finding import Finding, JsonSource, Kind, Repair, listed, mapped
 from engine.errors import StonehandError
+from engine.json_text import dotted
 from engine.story import StoryMeta
 from engine.story.branches import now_iso
 from engine.story.library import STORIES

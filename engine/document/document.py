@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import disk
-from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dotted, dump_config, parse_config
+from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, dump_config, parse_config
 from engine.blocks.edits import custom_at, set_text, text_of
 from engine.document.journal import Journal
 from engine.document.merge import merge_configs
 from engine.document.state import SaveState
 from engine.errors import InvalidFile, Problem, StonehandError
+from engine.json_text import dotted
 from engine.text import Phrase
 
 if TYPE_CHECKING:

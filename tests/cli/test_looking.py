@@ -117,6 +117,21 @@ def test_the_position_of_a_block_is_its_place_in_its_role(run: Run, story: Path)
         assert positions == list(range(1, len(positions) + 1))
 
 
+@pytest.mark.parametrize("number", ["1e999", "1" + "0" * 400])
+def test_a_number_too_large_for_javascript_is_refused_where_it_is(run: Run, story: Path, number: str) -> None:
+    file = config_file(story)
+    file.parent.mkdir()
+    file.write_text(f'{{"overrides": {{\n"tools": {{"order": {number}}}}}}}', "utf-8")
+    for arguments in (("blocks", story.name, WRITER), ("blocks", story.name, WRITER, "--json")):
+        done = run(*arguments)
+        assert (done.code, done.out) == (1, b"")
+        assert f"{file}:2 (overrides.tools.order): is not valid JSON: the number 1" in done.err
+    assert run("compile", story.name, "--json").code == 1
+    told = run("doctor", story.name, "--json")
+    assert told.code == 1
+    assert [(found["line"], found["field"]) for found in told.document] == [(2, "overrides.tools.order")]
+
+
 def test_compiled_text_is_the_messages_and_nothing_else(run: Run, story: Path) -> None:
     done = run("compile", "the-quay", "--input", "She looks up.")
     messages = run("compile", "the-quay", "--input", "She looks up.", "--json").document["messages"]

@@ -83,6 +83,7 @@ scalars = (
     st.none()
     | st.booleans()
     | st.integers(-(10**20), 10**20)
+    | st.sampled_from([10**308, 10**309, -(10**400)])
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=8)
     | st.sampled_from(["main", "..", "../x", "cb-aaaa", "tools", "pr-aaaa00", "script", "\ud800", "日本", "0"])

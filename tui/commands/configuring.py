@@ -137,14 +137,14 @@ def _order(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     """`none` as None, anything else as a number."""
     if value == "none":
         return None
-    with suppress(ValueError):
-        return int(value)  # not by way of a float, which would make another number of a large one
     try:
         number = float(value)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
         raise click.BadParameter(f"{value!r} is neither a number nor none")
+    with suppress(ValueError):
+        return int(value)  # not by way of a float, which would make another number of a large one
     return int(number) if number.is_integer() else number
 
 

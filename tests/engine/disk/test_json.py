@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,13 @@ def test_every_value_starts_on_the_line_found(value: Any) -> None:
     [
         (b'{\n "a": 1,\n}', "not valid JSON", 3),
         (b'{"a', "not valid JSON: unterminated string at column 2", 1),
-        (b'{"a": NaN}', "NaN", None),
-        (b"[-Infinity]", "-Infinity", None),
-        (b"[1e999]", "too large", None),
+        (b'{"a": NaN}', "NaN", 1),
+        (b"\n[-Infinity]", "-Infinity", 2),
+        (b"[1e999]", "too large", 1),
         (b"\n\n\xff", "UTF-8", 3),
         (b"", "empty", None),
         (b"[" * 200_000, "nested", None),
-        (b"9" * 10_000, "not valid JSON", None),
+        (b"9" * 10_000, "not valid JSON", 1),
     ],
 )
 def test_what_is_no_json_is_refused_in_one_line(data: bytes, said: str, line: int | None) -> None:
@@ -100,6 +101,22 @@ def test_what_is_no_json_is_refused_in_one_line(data: bytes, said: str, line: in
     assert "\n" not in str(caught.value)
     assert caught.value.problem.file == FILE
     assert caught.value.problem.line == line
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e309", "1" + "0" * 309, "-" + "9" * 5000, "NaN", "-Infinity"])
+def test_a_number_that_javascript_takes_for_infinite_is_refused_where_it_is(number: str) -> None:
+    text = (
+        f'{{"n": 1e308, "NaN": "1e999",\n "list": [[], {{"a": "x"}}, 2,\n {{"b": {{"order": {number}}}}}], "z": 1e999}}'
+    )
+    with pytest.raises(InvalidFile) as caught:
+        parse_json(text.encode(), FILE)
+    assert caught.value.problem.where() == f"{FILE}:3 (list[3].b.order)"
+    assert len(str(caught.value)) < 200
+
+
+def test_the_largest_numbers_are_read() -> None:
+    largest = int(sys.float_info.max)
+    assert parse_json(f"[{largest}, -{largest}, {'9' * 308}, 1e308]".encode(), FILE)[0] == largest
 
 
 def test_a_byte_order_mark_and_repeated_keys_are_accepted() -> None:
