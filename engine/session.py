@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.agents.older_layout import old_block_warnings, renamed_block
 from engine.blocks import edits
@@ -43,6 +43,7 @@ ANALYZE = "librarian.analyze"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 ORDER_LIMIT = 2**53
 """The largest order, either way: beyond it the file's numbers skip some integers, so that another one is stored."""
+_GIVEN_UP: Final = "{done}; the order counts now for what was pinned: {pinned}"
 _MODE_LABELS: dict[ContentMode | None, str] = {
     None: "{name}: the default text",
     "prepend": "{name}: your text before the default",
@@ -286,8 +287,8 @@ class Session:
         section = [other.key for other in self.rows if other.role == row.role]
         if section.index(key) == max(0, min(index, len(section) - 1)):
             return None
-        label = self._moving(row.name, {key})
-        return self._apply(label, lambda config: edits.move_block(config, self.rows, key, index))
+        label = Phrase("moved {name}", name=row.name)
+        return self._order(label, lambda config: edits.move_block(config, self.rows, key, index), {key})
 
     def set_mode(self, key: str, mode: ContentMode | None, text: str | None = None) -> Change | None:
         """Choose the content mode, and the text with it when one is given."""
@@ -317,7 +318,7 @@ class Session:
         block = self._new(name=name, role=role, type=type, content=text)
         anchor = self.row(after).key if after is not None else None
         label = Phrase("added {name}", name=block.name)
-        self._apply(label, lambda config: edits.add_block(config, self.rows, block, anchor))
+        self._order(label, lambda config: edits.add_block(config, self.rows, block, anchor))
         return block.id
 
     def duplicate(self, key: str) -> str:
@@ -406,10 +407,8 @@ class Session:
         if [row.key for row in rows] == list(order):
             return None
         named = _named([row for row in rows if row.key in moved])
-        return self._apply(
-            self._moving(named, moved),
-            lambda config: edits.rearrange(config, rows, order, moved),
-        )
+        label = Phrase("moved {name}", name=named)
+        return self._order(label, lambda config: edits.rearrange(config, rows, order, moved), moved)
 
     def clear_modes(self, keys: Iterable[str]) -> Change | None:
         """Have built-in blocks say their default text again; texts that were written are kept. Others stay."""
@@ -428,10 +427,8 @@ class Session:
         added: list[tuple[CustomBlock, str | None]] = []
         for row in rows:
             added.append((self._copy(row, [block for block, _ in added]), row.key))
-        self._apply(
-            Phrase("duplicated {name}", name=_named(rows)),
-            lambda config: edits.add_blocks(config, self.rows, added),
-        )
+        label = Phrase("duplicated {name}", name=_named(rows))
+        self._order(label, lambda config: edits.add_blocks(config, self.rows, added))
         return [block.id for block, _ in added]
 
     def delete_all(self, keys: Iterable[str]) -> Change | None:
@@ -524,14 +521,21 @@ class Session:
             Phrase("nothing of the kind is left over for {block_id!r}", block_id=block_id), file=self.document.file
         )
 
-    def _moving(self, name: str, moved: Collection[str]) -> Phrase:
-        """What a move is called: the whole order is written, so orders that others were pinned to are given up."""
-        pinned = [row.name for row in self.rows if row.pinned and row.key not in moved]
-        if not pinned:
-            return Phrase("moved {name}", name=name)
-        return Phrase(
-            "moved {name}; the order counts now for what was pinned: {pinned}", name=name, pinned=", ".join(pinned)
-        )
+    def _order(
+        self, label: str, edit: Callable[[BlockConfig], BlockConfig], moved: Collection[str] = ()
+    ) -> Change | None:
+        """An edit that may write the whole order: which gives up the numbers that other blocks are pinned to, so the
+        label names those.
+        """
+        try:
+            after = edit(self.document.config)
+        except ValueError as error:
+            raise WrongInput(str(error)) from None
+        kept = {block_id for block_id, override in after.overrides.items() if override.order is not None}
+        pinned = [row.name for row in self.rows if row.pinned and row.key not in moved and row.id not in kept]
+        if pinned:
+            label = Phrase(_GIVEN_UP, done=label, pinned=", ".join(pinned))
+        return self._apply(label, lambda _: after)
 
     def _tools_differ(self, base: Base) -> bool:
         return base.disabled_tools != self.document.config.disabled_tools

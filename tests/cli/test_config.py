@@ -122,6 +122,16 @@ def test_content_modes(config: Config, run: Run) -> None:
     assert config("mode", "instructions", "sideways").code == 2
 
 
+def test_adding_and_duplicating_tell_which_pins_they_give_up(config: Config) -> None:
+    config.done("move", config.ids("user")[-1], 1)
+    config.done("order", "tools", "7")
+    added = config.done("add", "Dusk", "--role", "user", "--type", "simple", "It is dark.")
+    assert "added Dusk; the order counts now for what was pinned: tools: saved" in added.err
+    assert config.saved["overrides"] == {}
+    config.done("order", "tools", "7")
+    assert "what was pinned: tools" in config.done("duplicate", added.text.strip()).err
+
+
 def test_override_without_a_text_starts_from_the_default(config: Config, run: Run) -> None:
     default = next(b for b in run("compile", "the-quay", "--json").document["blocks"] if b["id"] == "tools")
     config.done("mode", "tools", "override")

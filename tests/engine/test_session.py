@@ -435,6 +435,41 @@ def test_several_blocks_are_duplicated_and_deleted_as_one_step(session: Session)
     assert session.delete_all(["tools"]) is None
 
 
+@pytest.mark.parametrize("edit", ["add behind", "add last", "duplicate", "duplicate several", "move", "shift several"])
+def test_an_edit_that_gives_up_orders_others_are_pinned_to_names_them(session: Session, edit: str) -> None:
+    def change() -> None:
+        if edit == "add behind":
+            session.add("One", "user", "simple", after="author-input")
+        elif edit == "add last":
+            session.add("One", "user", "simple")
+        elif edit == "duplicate":
+            session.duplicate("author-input")
+        elif edit == "duplicate several":
+            session.duplicate_all(["author-input", "prose-recent"])
+        elif edit == "move":
+            session.move("author-input", 0)
+        else:
+            session.shift(["author-input"], -1)
+
+    if edit == "add last":  # which writes an order only where there is one
+        session.move("author-input", 0)
+    session.pin_order("tools", 7.5)
+    change()
+    assert not session.row("tools").pinned
+    label = session.document.undo_label or ""
+    assert label.endswith("; the order counts now for what was pinned: tools")
+    session.undo()
+    session.pin_order("tools", None)
+    change()
+    assert "pinned" not in (session.document.undo_label or "")
+
+
+def test_a_block_added_last_without_a_written_order_leaves_pins_alone(session: Session) -> None:
+    session.pin_order("tools", 7.5)
+    session.add("One", "user", "simple")
+    assert session.row("tools").pinned and session.document.undo_label == "added One"
+
+
 def test_several_blocks_are_reset_and_lose_their_modes_as_one_step(session: Session) -> None:
     session.set_mode("tools", "override", "mine")
     session.set_mode("author-input", "append", "mine too")

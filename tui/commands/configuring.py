@@ -78,6 +78,20 @@ def _report(as_json: bool, change: Change | None, **more: Any) -> None:
         message("nothing changed" if change is None else f"{change.label}: saved")
 
 
+def _add(workspace: Workspace, branch: str | None, add: Callable[[Session], str], as_json: bool) -> None:
+    """Add a block and print its id; what is said of it goes to standard error, as for every other change."""
+
+    def change(session: Session) -> tuple[str, str]:
+        return add(session), session.document.undo_label or ""
+
+    block, label = _edit(workspace, branch, change)
+    if as_json:
+        write_json({"changed": True, "id": block})
+    else:
+        message(f"{label}: saved")
+        write(f"{block}\n")
+
+
 @config.command("get")
 @branch_option
 @with_workspace
@@ -204,11 +218,7 @@ def add(workspace: Workspace, name: str, role: Any, kind: Any, text: str, branch
     It becomes the last of its role.
     """
     content = read_text(text)
-    block = _edit(workspace, branch, lambda session: session.add(checked(name), role, kind, content))
-    if as_json:
-        write_json({"changed": True, "id": block})
-    else:
-        write(f"{block}\n")
+    _add(workspace, branch, lambda session: session.add(checked(name), role, kind, content), as_json)
 
 
 @config.command()
@@ -274,11 +284,7 @@ def duplicate(workspace: Workspace, block: str, branch: str | None, as_json: boo
 
     Of a built-in block, its text as a block of your own.
     """
-    made = _edit(workspace, branch, lambda session: session.duplicate(block))
-    if as_json:
-        write_json({"changed": True, "id": made})
-    else:
-        write(f"{made}\n")
+    _add(workspace, branch, lambda session: session.duplicate(block), as_json)
 
 
 @config.command()

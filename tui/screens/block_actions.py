@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.document.state import SaveState
 from tui.carry import Carry
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
@@ -136,27 +136,24 @@ class BlockActions(DeskPart):
         def done(values: PropertiesDialog.Values | None) -> None:
             if values is not None:
                 behind = row.key if row is not None and row.role == values.role else None
-                self._add(
-                    lambda session: session.add(values.name, values.role, values.type, after=behind),
-                    t("block.added", name=values.name),
-                )
+                self._add(lambda session: session.add(values.name, values.role, values.type, after=behind))
 
         self.app.push_screen(PropertiesDialog(t("properties.new"), role=role), done)
 
     def action_duplicate(self) -> None:
         row = self.blocks.current
         if row is not None:
-            self._add(lambda session: session.duplicate(row.key), t("block.duplicated", name=row.name), go_on=False)
+            self._add(lambda session: session.duplicate(row.key), go_on=False)
 
-    def _add(self, add: Callable[[Session], str], said: str, *, go_on: bool = True) -> None:
+    def _add(self, add: Callable[[Session], str], *, go_on: bool = True) -> None:
         """Add a block, put the cursor on it, and go on to its text."""
         made: list[str] = []
 
         def edit(session: Session) -> str:
             made.append(add(session))
-            return made[0]
+            return of_engine(session.document.undo_label or "")
 
-        if self.do(edit, said=said):
+        if self.do(edit):
             self.show_key(made[0])
             self.show_block()
             if go_on:

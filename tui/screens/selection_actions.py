@@ -9,7 +9,7 @@ from textual import on
 
 from engine.blocks.moves import shifted
 from engine.document.state import SaveState
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screens.block_actions import BlockActions
 from tui.widgets.block_list import BlockList
@@ -123,7 +123,7 @@ class SelectionActions(BlockActions):
 
         def edit(session: Session) -> str:
             made.extend(session.duplicate_all(keys))
-            return t("select.duplicated", count=len(made))
+            return of_engine(session.document.undo_label or "")
 
         if self.do(edit):
             self.show_key(made[0])
