@@ -58,7 +58,8 @@ def planned(data: Path) -> Path:
 
 
 async def fronted(ed: Editor, kind: type[Any]) -> Any:
-    await ed.until(lambda: isinstance(ed.app.screen, kind), kind.__name__)
+    await ed.until(lambda: isinstance(ed.app.screen, kind) and ed.app.screen.is_mounted, kind.__name__)
+    await ed.pilot.pause()  # until it is drawn
     return ed.app.screen
 
 
@@ -79,7 +80,7 @@ async def test_questions_then_a_brief_then_the_passage(
         await ed.type("A storm.")
         await ed.press("ctrl+g")
         await fronted(ed, QuestionDialog)
-        assert ed.shows("Who sees it?") and ed.shows("question 1 of 3")
+        await ed.until(lambda: ed.shows("Who sees it?") and ed.shows("question 1 of 3"))
         await ed.press("down", "enter")
         await ed.until(lambda: ed.shows("Which [/] omens?"))
         await ed.press("space", "down", "space", "tab")
@@ -94,6 +95,7 @@ async def test_questions_then_a_brief_then_the_passage(
         await fronted(ed, PassageScreen)
         await ed.press("f2")
         await fronted(ed, QuestionDialog)
+        await ed.until(lambda: ed.shows("Who sees it?"))
         await ed.press("down", "enter")
         await ed.until(lambda: ed.shows("[x] gulls") and ed.shows("a bell"))
         await ed.press("enter")
