@@ -110,9 +110,10 @@ class JsonSource:
             if data is None and new is None:
                 return None
             value = copy.deepcopy(new) if data is None else parse_json(data, file)
-            before = None if data is None else copy.deepcopy(value)
+            before = None if data is None else dump_json(value)
             change(value)
-            return data if value == before else dump_json(value)
+            after = dump_json(value)  # not compared by `==`, to which false is 0
+            return data if after == before else after
 
         return Repair(kind, one_line(description), file, edit, self.data)
 

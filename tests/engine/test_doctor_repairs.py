@@ -896,6 +896,14 @@ def test_entries_of_branches_that_lack_something_are_told_of_and_completed(
     ]
 
 
+def test_false_is_no_order_of_a_branch(story: Path, data: Path, tmp_path: Path) -> None:
+    change(story / "branches.json", lambda value: value["branches"][0].update(order=False))
+    found = [item for item in examine(StoryFolder(story)) if item.offered]
+    assert [item.field for item in found] == ["branches[0].order"]
+    assert mend(found, data, tmp_path / "b").failed == ()
+    assert not [item for item in examine(StoryFolder(story)) if item.offered]
+
+
 def test_an_index_of_branches_that_is_cut_anywhere_keeps_what_is_whole(data: Path) -> None:
     story = make_story(data, branches=("main", "br-two"))
     file = story / "branches.json"
