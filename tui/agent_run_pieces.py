@@ -11,9 +11,9 @@ from tui.screens.plan import plan_pieces
 from tui.widgets.chat_view import Piece
 
 if TYPE_CHECKING:
-    from engine.analyses import FoundAnalysis
     from engine.runs import RunView
     from engine.runs.view import PlanView
+    from engine.workspace.analyses import FoundAnalysis
 
 
 def run_pieces(view: RunView, *, thoughts: bool, spoken: bool) -> list[Piece]:

@@ -1,7 +1,8 @@
 """The door: everything a user interface or a script does with a data folder goes through `Workspace`.
 
-`Workspace` opens stories and configs and makes prompts; what else can be done with them is a part of it by subject:
-`models`, `generation`, `order`, `rescue`, `watching`, `exchange`.
+`Workspace` opens stories and configs and makes prompts; what else can be done with them is a part of it by subject,
+with a module each: `models`, `wires`, `generation`, `passages`, `analyses`, `conversations`, `runs` (in `history`),
+`exchange`, `order`, `rescue`, `watching`.
 """
 
 from engine.agents import WRITER

@@ -41,14 +41,14 @@ from engine.workspace.watching import Watching
 from engine.workspace.wires import Wires
 
 if TYPE_CHECKING:
-    from engine.analyses import Analyses
     from engine.comparison import Comparison
-    from engine.conversing import Conversations
     from engine.doctor import Finding, Repaired
-    from engine.exchange import Exchange
-    from engine.generation import Generation
-    from engine.history import RunHistory
     from engine.runs import Run, RunView
+    from engine.workspace.analyses import Analyses
+    from engine.workspace.conversations import Conversations
+    from engine.workspace.exchange import Exchange
+    from engine.workspace.generation import Generation
+    from engine.workspace.history import RunHistory
 
 MATCH = "return new RegExp(ctx.pattern, ctx.flags).test(ctx.model) ? 'yes' : 'no'"
 MATCH_SECONDS = 0.25
@@ -285,28 +285,28 @@ class Workspace:
     @cached_property
     def exchange(self) -> Exchange:
         """Configs to give away, to take over, to copy."""
-        from engine.exchange import Exchange  # not needed to open the editor
+        from engine.workspace.exchange import Exchange  # not needed to open the editor
 
         return Exchange(self, self.state / "imports")
 
     @cached_property
     def conversations(self) -> Conversations:
         """What is said with agents, and talking with them."""
-        from engine.conversing import Conversations  # not needed to open the editor
+        from engine.workspace.conversations import Conversations  # not needed to open the editor
 
         return Conversations(self, self._runtime.submit)
 
     @cached_property
     def analyses(self) -> Analyses:
         """What the librarian found in passages."""
-        from engine.analyses import Analyses  # not needed to open the editor
+        from engine.workspace.analyses import Analyses  # not needed to open the editor
 
         return Analyses(self.story)
 
     @cached_property
     def runs(self) -> RunHistory:
         """The generation logs, to look back on."""
-        from engine.history import RunHistory  # not needed to open the editor
+        from engine.workspace.history import RunHistory  # not needed to open the editor
 
         return RunHistory(self)
 
@@ -483,7 +483,7 @@ class Workspace:
     @cached_property
     def generation(self) -> Generation:
         """Runs of agents: prepared, carried out, recorded."""
-        from engine.generation import Generation  # not needed to open the editor
+        from engine.workspace.generation import Generation  # not needed to open the editor
 
         return Generation(self, self._runtime.submit, self.watching.analysis_listeners)
 

@@ -13,7 +13,7 @@ from engine.story import StoryFolder
 from engine.workspace.models import Models
 
 if TYPE_CHECKING:
-    from engine.generation import AnalysisNotice
+    from engine.workspace.generation import AnalysisNotice
 
 LOOKED_EVERY = 2.0
 """Seconds between two looks at a story that the system does not tell of, or that is gone."""

@@ -17,8 +17,8 @@ from engine.workspace.models import Models
 from engine.workspace.views import Replay, RequestBody
 
 if TYPE_CHECKING:
-    from engine.generation import Generation
-    from engine.history import RunHistory
+    from engine.workspace.generation import Generation
+    from engine.workspace.history import RunHistory
 
 
 class Wires:

@@ -14,10 +14,10 @@ import pytest
 
 from engine.budget import OverBudget
 from engine.chat import PersonaChoice
-from engine.conversing import CONTINUE, INTERRUPTED, Partner
 from engine.errors import NotFound, StonehandError, WrongInput
 from engine.models.wire.base import Failure, Stop
 from engine.workspace import Workspace
+from engine.workspace.conversations import CONTINUE, INTERRUPTED, Partner
 from tests.chatting import RENAMING, Scripted, calling
 from tests.engine.conftest import STORY
 
@@ -164,7 +164,9 @@ def test_a_whole_answer_is_kept_when_the_program_closes_before_it_is_written(
         waits.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("engine.conversing.asyncio", SimpleNamespace(**{**vars(asyncio), "to_thread": never}))
+    monkeypatch.setattr(
+        "engine.workspace.conversations.asyncio", SimpleNamespace(**{**vars(asyncio), "to_thread": never})
+    )
     scripted(["Nine."])
     talk = workspace.conversations
     turn = talk.ask(talk.store(STORY, LIBRARIAN), STORY, None, "How many?")

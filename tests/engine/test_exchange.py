@@ -12,8 +12,8 @@ import pytest
 
 from engine.blocks.config import dump_config
 from engine.errors import Conflict, InvalidFile, NotFound
-from engine.exchange import Import
 from engine.workspace import Workspace
+from engine.workspace.exchange import Import
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.story_builder import tree
 from tests.stories import config_file, custom_block, make_story

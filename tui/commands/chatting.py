@@ -28,10 +28,10 @@ from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, inert, messa
 
 if TYPE_CHECKING:
     from engine.chat import Conversation, ConversationStore, PersonaChoice, Summary
-    from engine.conversing import Conversations, Partner, Turn
     from engine.runs.events import RunEvent
     from engine.runs.view import PlanView
     from engine.workspace import Workspace
+    from engine.workspace.conversations import Conversations, Partner, Turn
 
 GONE = "whoever read standard output has gone; the answer so far is in the conversation"
 PERSONAS = "stranger, the id of a character, or who it is in your words"
@@ -329,7 +329,7 @@ def _partner(
     talk: Conversations, story: str, branch: str | None, character: str | None, persona: str | None
 ) -> Partner:
     from engine.chat import STRANGER
-    from engine.conversing import Partner
+    from engine.workspace.conversations import Partner
 
     return Partner(character, STRANGER if persona is None else _persona(talk, story, branch, persona))
 

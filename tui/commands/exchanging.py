@@ -15,8 +15,8 @@ from tui.commands.frame import Call, Command, branch_option, full_agent, warn, w
 from tui.output import DONE, FAILED, PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
-    from engine.exchange import AgentImport, Import, LeftAlone, TakingBack
     from engine.workspace import Workspace
+    from engine.workspace.exchange import AgentImport, Import, LeftAlone, TakingBack
 
 
 @click.command("export", cls=Command)

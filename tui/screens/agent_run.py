@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     import concurrent.futures
     from collections.abc import Sequence
 
-    from engine.analyses import FoundAnalysis
     from engine.runs import Run, RunView
     from engine.session import Session
     from engine.tools import Plan, Span
     from engine.workspace import Fragment
+    from engine.workspace.analyses import FoundAnalysis
 
 ANALYZE = "librarian.analyze"
 TRANSFORM = "librarian.prose-transform"

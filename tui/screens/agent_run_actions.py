@@ -13,7 +13,7 @@ from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
-    from engine.generation import AnalysisNotice
+    from engine.workspace.generation import AnalysisNotice
 
 
 class AgentRunActions(DeskPart):

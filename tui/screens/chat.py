@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from engine.budget import OverBudget
 from engine.chat import STRANGER, PersonaChoice
-from engine.conversing import Partner
 from engine.errors import StonehandError
 from engine.session import Session
+from engine.workspace.conversations import Partner
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.chat_pieces import live_pieces, message_pieces
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.chat import Conversation, ConversationStore
-    from engine.conversing import Conversations, Turn
     from engine.runs.view import PlanView
     from engine.workspace import Fragment
+    from engine.workspace.conversations import Conversations, Turn
 
 STREAM_RATE = 10
 """Looks at an answer a second, unless the terminal is behind a slow link."""

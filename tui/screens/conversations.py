@@ -22,7 +22,7 @@ from tui.safe_text import visible
 from tui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
-    from engine.conversing import ConversationSummary
+    from engine.workspace.conversations import ConversationSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from tui.language import of_engine, of_error, t
 from tui.screens.desk_part import DeskPart
 
 if TYPE_CHECKING:
-    from engine.exchange import AgentImport, Import, LeftAlone, TakingBack
     from engine.session import Session
+    from engine.workspace.exchange import AgentImport, Import, LeftAlone, TakingBack
     from tui.screens.bundle_file import BundleFileDialog
 
 TOLD_SECONDS = 12.0
@@ -382,7 +382,7 @@ class ExchangeActions(DeskPart):
 
     async def _replace(self, plan: Import, label: Callable[[str], str]) -> bool:
         """Replace the configs of a plan, as one undo step of each. Raises `StonehandError`, with nothing replaced."""
-        from engine.exchange import check_unchanged
+        from engine.workspace.exchange import check_unchanged
 
         sessions = [
             await self._saved_session(plan.story, item.agent, plan.branch)

@@ -24,8 +24,8 @@ from tui.widgets.compare_view import CompareView
 
 if TYPE_CHECKING:
     from engine.comparison import BlockChange, Comparison, SentBlock
-    from engine.history import RunComparison
     from engine.runs.records import RunRecord
+    from engine.workspace.history import RunComparison
 
 PROMPT, ANSWER = "prompt", "answer"
 

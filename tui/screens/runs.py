@@ -34,10 +34,10 @@ from tui.widgets.prompt_view import PromptView
 from tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
-    from engine.history import RunComparison
     from engine.runs.details import RunDetail
     from engine.runs.records import RunList as FoundRuns
     from engine.runs.records import RunRecord
+    from engine.workspace.history import RunComparison
     from tui.screens.passage_asking import Target
 
 FIRST = 200

@@ -12,7 +12,6 @@ import pytest
 
 from engine.agents import agents
 from engine.errors import NotFound, StonehandError, WrongInput
-from engine.generation import AnalysisNotice, planning_steps
 from engine.models.wire.base import Failure, Start, Stop, Text, Usage
 from engine.models.wire.events import Retry, ToolArgs, ToolStart
 from engine.runs import Run, UnkeptPassages, read_log
@@ -20,6 +19,7 @@ from engine.runs.records import RunRecords
 from engine.tools import Span
 from engine.tools.collected import analysis_of
 from engine.workspace import Workspace
+from engine.workspace.generation import AnalysisNotice, planning_steps
 from tests.engine.conftest import STORY, WRITER
 from tests.engine.runs.scripted import Scripted, Step, calls, says
 from tests.stories import fragment
@@ -501,7 +501,7 @@ def test_an_analysis_is_saved(workspace: Workspace, rich: Path, begin: Begin) ->
 def test_after_a_save_the_latest_passage_is_analyzed(
     workspace: Workspace, rich: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.generation.ANALYZE_AFTER", 0.05)
+    monkeypatch.setattr("engine.workspace.generation.ANALYZE_AFTER", 0.05)
     wire = Scripted(calls(REPORT, ("finishAnalysis", {})))
     begin("librarian.analyze", wire, fragment="pr-aaaa01")  # the wire is in place
     generation = workspace.generation

@@ -23,7 +23,7 @@ WRITES = 5
 SCRIPT = """
 import os, shutil, sys
 from pathlib import Path
-import engine.generation, engine.tools.tool, filelock
+import engine.workspace.generation, engine.tools.tool, filelock
 from engine import disk
 from engine.workspace import Workspace
 from engine.runs import Run

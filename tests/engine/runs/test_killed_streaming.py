@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from engine.chat import Conversation, ConversationStore, history
-from engine.conversing import INTERRUPTED
 from engine.models.wire.retry import retry_delay
 from engine.runs import read_log
 from engine.workspace import Workspace
+from engine.workspace.conversations import INTERRUPTED
 from tests.engine.conftest import STORY
 from tests.engine.story_builder import tree
 from tests.engine.test_providers_called import configure
@@ -64,7 +64,8 @@ MOMENTS: dict[str, list[list[Step]]] = {
 SCRIPT = """
 import json, os, shutil, signal, sys, time
 from pathlib import Path
-import httpx, engine.conversing, engine.generation, engine.tools.tool, engine.workspace.passages, filelock
+import httpx, filelock, engine.tools.tool
+import engine.workspace.conversations, engine.workspace.generation, engine.workspace.passages
 import engine.models.wire.http_wire
 from engine import disk
 from engine.workspace import Workspace

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from textual.widgets import Button
 
-from engine.generation import AnalysisNotice
 from engine.models.wire.base import Failure
+from engine.workspace.generation import AnalysisNotice
 from engine.workspace.wires import Wires
 from tests.chatting import RENAMING, Scripted, calling
 from tests.mock_provider.scripts import DONE, call, chunk

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.generation import Generation
 from engine.tools.offering import CORE
+from engine.workspace.generation import Generation
 from engine.workspace.wires import Wires
 from tests.engine.runs.scripted import Scripted, calls, says
 from tests.tui.app.providers import write_providers

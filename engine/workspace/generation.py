@@ -46,10 +46,10 @@ from engine.tools.tool import Tool
 from engine.tools.transforming import Span, plan_transformation, selection_of, whole
 
 if TYPE_CHECKING:
-    from engine.history import RunHistory
     from engine.runs.records import RunRecord
     from engine.session import Session
     from engine.workspace import Workspace
+    from engine.workspace.history import RunHistory
 
 ANALYZE: Final = "librarian.analyze"
 TALKING: Final = ("librarian.chat", "character-chat.chat")

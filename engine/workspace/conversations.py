@@ -362,7 +362,7 @@ class Conversations:
         Raises `WrongInput` when nothing is older than those turns, while an answer is arriving, and for what is no
         model; `OverBudget` when what is to be summarised does not fit the model.
         """
-        from engine.generation import REPLAY
+        from engine.workspace.generation import REPLAY
 
         conversation = store.read(conversation.id)
         if self.turn(conversation) is not None:

@@ -31,7 +31,7 @@ _ANSWER = "assistant"
 
 
 class Prompting(Protocol):
-    """What is used of `engine.generation`."""
+    """What is used of `engine.workspace.generation`."""
 
     def prompt_like(self, session: Session, *, mode: Mode, fragment: str | None, brief: str) -> Prompt: ...
 
