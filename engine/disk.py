@@ -24,7 +24,7 @@ from types import EllipsisType, MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from engine.errors import Conflict, InvalidFile, Problem, StonehandError, WrongInput
-from engine.json_text import TOKEN, bad_number, dotted, unquoted
+from engine.json_text import TOKEN, bad_number, dotted, repeated_key_places, unquoted
 from engine.text import Phrase
 
 T = TypeVar("T")
@@ -126,6 +126,28 @@ def _bad_number(text: str, file: Path, error: ValueError) -> InvalidFile:
     field, line = ("", None) if place is None else (dotted(place.path), place.line)
     reason = Phrase("is not valid JSON: {error}", error=error)
     return InvalidFile(reason, file=file, field=field, line=line, repair="repair it in a text editor")
+
+
+def repeated_keys(file: Path, data: bytes) -> tuple[Problem, ...]:
+    """What a JSON file says that nobody reads: each key that stands in its object more than once, at its line.
+
+    As in JavaScript the last one counts, and what is written again has that alone. Nothing for what is no JSON.
+    """
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    return tuple(
+        Problem(
+            Phrase(
+                "the key {key} stands in one object more than once; only the last one counts, and whatever writes the "
+                "file again drops the others",
+                key=place.word,
+            ),
+            file,
+            dotted(place.path),
+            place.line,
+            "keep the one that is meant, in a text editor",
+        )
+        for place in repeated_key_places(text)
+    )
 
 
 def json_value(text: str, at: int) -> tuple[Any, int]:

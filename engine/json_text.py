@@ -53,7 +53,7 @@ def bad_number(text: str) -> Place | None:
     return None
 
 
-def repeated_keys(text: str) -> tuple[Place, ...]:
+def repeated_key_places(text: str) -> tuple[Place, ...]:
     """The keys of a valid JSON document that stand in their object once more: what stood there first does not count."""
     if not _repeats(text):
         return ()

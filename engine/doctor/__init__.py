@@ -15,7 +15,7 @@ from engine.doctor.leftovers import leftover_findings
 from engine.doctor.mending import Repaired, repair
 from engine.doctor.meta import missing_meta, order_findings, settings_findings, summary_findings
 from engine.doctor.models import model_findings, provider_findings
-from engine.doctor.others import log_findings, story_file_findings
+from engine.doctor.others import log_findings, repeated_key_findings, story_file_findings
 from engine.errors import StonehandError
 from engine.models.providers import Providers
 from engine.story import StoryFolder, StoryMeta
@@ -77,6 +77,7 @@ def examine(folder: StoryFolder, providers: Providers | None = None, check: Chec
         if providers is not None:
             found += model_findings(story, meta, providers)
     found += story_file_findings(story)
+    found += repeated_key_findings(story)
     known = {finding.file for finding in found}
     found += [finding for finding in leftover_findings(story) if finding.file not in known]
     return list(dict.fromkeys(found))

@@ -1,4 +1,6 @@
-"""Generation logs, and the files that belong to others: only whether they can be read at all."""
+"""Generation logs, and the files that belong to others: only whether they can be read at all; and, of all files, keys
+that are lost.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from engine.disk import parse_json, read_bytes
+from engine.disk import parse_json, read_bytes, repeated_keys
 from engine.doctor.finding import Finding, set_aside
 from engine.errors import StonehandError
 
@@ -37,6 +39,18 @@ def log_findings(root: Path) -> Iterator[Finding]:
 def story_file_findings(story: Path) -> Iterator[Finding]:
     """Files beside `meta.json` that are no JSON."""
     yield from _unreadable([story / name for name in _STORY])
+
+
+def repeated_key_findings(story: Path) -> Iterator[Finding]:
+    """Keys that stand in an object twice, in every JSON file of a story; links are left to those they lead to."""
+    for file in sorted(story.rglob("*.json")):
+        if file.is_symlink() or not file.is_file():
+            continue
+        try:
+            data = read_bytes(file)
+        except StonehandError:  # told where it is read for its content
+            continue
+        yield from map(Finding.of, repeated_keys(file, data or b""))
 
 
 def _unreadable(files: list[Path]) -> Iterator[Finding]:

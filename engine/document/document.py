@@ -128,6 +128,8 @@ class Document:
         self._outside: list[tuple[BlockConfig, BlockConfig]] = []
         self._typing: tuple[str, float] | None = None
         self._in_flight: list[Pending] = []
+        self._read_last: bytes | None = None
+        self._repeated: tuple[bytes, tuple[Problem, ...]] | None = None
         self._saved = disk.read_bytes(file)
         self._now = self._read(self._saved)
         self._base = self._valid = self.opened = self._now.config
@@ -162,6 +164,15 @@ class Document:
     def redo_label(self) -> str | None:
         """What `redo` would do again, or None."""
         return self._future[-1].label if self._future else None
+
+    @property
+    def repeated_keys(self) -> tuple[Problem, ...]:
+        """Keys that stand in an object of the file twice: the next save drops all but the last of each."""
+        if self._saved is None or self._saved is not self._read_last:
+            return ()  # what we wrote has none
+        if self._repeated is None or self._repeated[0] is not self._saved:
+            self._repeated = (self._saved, disk.repeated_keys(self.file, self._saved))
+        return self._repeated[1]
 
     # -- editing
 
@@ -532,6 +543,7 @@ class Document:
 
     def _read(self, data: bytes | None, label: str = "open") -> _State:
         config, self.fault = read_config(self.file, data)
+        self._read_last = data
         if self.fault is not None:
             self.state = SaveState.INVALID
         return _State(config, label, from_file=True, data=data)

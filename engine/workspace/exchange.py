@@ -106,10 +106,15 @@ class LeftAlone:
 
 
 def read_bundle(data: bytes, file: Path, agent: str | None) -> Bundle:
-    """The configs in a file. Raises `InvalidFile` with the field and line of what is wrong."""
+    """The configs in a file, and notes on what is lost of it.
+
+    Raises `InvalidFile` with the field and line of what is wrong.
+    """
     value = disk.parse_json(data, file)
     try:
-        return parse_bundle(value, agent)
+        bundle = parse_bundle(value, agent)
+        lost = disk.repeated_keys(file, data)
+        return replace(bundle, notes=(*bundle.notes, *map(str, lost))) if lost else bundle
     except ConfigFault as fault:
         line = disk.json_line(data.decode("utf-8", "replace"), fault.path)
         raise InvalidFile(fault.reason, file=file, field=dotted(fault.path), line=line) from None

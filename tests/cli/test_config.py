@@ -132,6 +132,16 @@ def test_adding_and_duplicating_tell_which_pins_they_give_up(config: Config) -> 
     assert "what was pinned: tools" in config.done("duplicate", added.text.strip()).err
 
 
+def test_an_edit_tells_which_keys_it_drops(config: Config) -> None:
+    config.file.parent.mkdir(parents=True)
+    config.file.write_text('{"blockOrder": ["prose"],\n"blockOrder": ["tools"]}', encoding="utf-8")
+    told = f'{config.file}:2 (blockOrder): the key "blockOrder" stands in one object more than once'
+    assert told not in config.done("enable", "tools").err, "which changes nothing"
+    assert told in config.done("disable", "tools").err
+    assert config.saved["blockOrder"] == ["tools"]
+    assert told not in config.done("enable", "tools").err
+
+
 def test_override_without_a_text_starts_from_the_default(config: Config, run: Run) -> None:
     default = next(b for b in run("compile", "the-quay", "--json").document["blocks"] if b["id"] == "tools")
     config.done("mode", "tools", "override")

@@ -137,6 +137,15 @@ def test_a_bad_bundle_is_one_clear_line(run: Run, story: Path, tmp_path: Path, c
     assert ran.code == 1 and says in ran.err and ran.err.count("\n") == 1
 
 
+def test_keys_that_stand_twice_in_a_bundle_are_told(run: Run, story: Path, tmp_path: Path) -> None:
+    file = tmp_path / "bundle.json"
+    agent = '"generation.writer": {"blockOrder": ["tools"]}'
+    file.write_text(f'{{"agentBlockConfigs": {{{agent},\n{agent}}}}}', "utf-8")
+    told = run("import", "the-quay", file, "--dry-run")
+    assert told.code == 0
+    assert f"{file}:2 (agentBlockConfigs.generation.writer): the key" in told.err
+
+
 def test_wrong_usage_of_import(run: Run, story: Path, tmp_path: Path) -> None:
     assert run("import", STORY).code == 2
     assert run("import", STORY, WRITER, "--undo").code == 2

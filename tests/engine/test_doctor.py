@@ -67,6 +67,24 @@ def test_an_invalid_config_says_field_and_line(story: Path) -> None:
     assert "narrator" in message
 
 
+def test_keys_that_stand_twice_are_found_in_every_file(story: Path) -> None:
+    write_config(story, '{"overrides": {"tools": {\n"enabled": false,\n"enabled": true}},\n"x": [{"a": 1}, {"a": 1}]}')
+    for name in (
+        "meta.json",
+        "branches.json",
+        "branches/main/prose-chain.json",
+        "branches/main/fragments/kn-mirafa.json",
+    ):
+        text = (story / name).read_text("utf-8")
+        (story / name).write_text('{"x\\u0079": {}, "other": {"xy": 1},\n "xy": 2,' + text.strip()[1:], "utf-8")
+    places = {(file, field, line) for file, field, line, _ in found(story)}
+    assert places == {
+        (f"{WRITER}.json", "overrides.tools.enabled", 3),
+        *((name, "xy", 2) for name in ("meta.json", "branches.json", "prose-chain.json", "kn-mirafa.json")),
+    }
+    assert all("stands in one object more than once" in message for *_, message in found(story))
+
+
 def test_a_config_that_is_no_json(story: Path) -> None:
     write_config(story, '{\n\n "blockOrder": [1,,2]}')
     ((file, _, line, _),) = found(story)

@@ -17,6 +17,7 @@ from tui.commands.frame import (
     checked,
     raise_fault,
     read_text,
+    warn,
     warn_of_doubt,
     with_workspace,
 )
@@ -66,7 +67,11 @@ def _edit(workspace: Workspace, branch: str | None, change: Callable[[Session], 
 
     def on_valid(session: Session) -> T:
         raise_fault(session.document, _reset_hint(story, agent))
-        return change(session)
+        lost = session.document.repeated_keys
+        changed = change(session)
+        for problem in lost if changed is not None else ():
+            warn(problem)
+        return changed
 
     return workspace.edit(story, agent, branch, on_valid)
 

@@ -364,6 +364,9 @@ class DeskScreen(
             help = t("desk.conflict-more")
         elif self.workspace.journal.failure and document.state is not SaveState.SAVED:
             text = f"! {of_engine(self.workspace.journal.failure)}"
+        elif document.repeated_keys:
+            lost = document.repeated_keys[0]
+            text = f"! {t('desk.repeated', place=f'{document.file.name}:{lost.line} {lost.field}')}"
         if banner.display != bool(text) or text:
             banner.update(Content(f"{visible(text)}\n{help}".rstrip()))
             banner.display = bool(text)

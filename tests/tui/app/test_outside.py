@@ -251,6 +251,17 @@ async def test_an_invalid_file_is_shown_and_left_alone(editor: Open, data: Path)
         await ed.saved()
 
 
+async def test_keys_that_stand_twice_are_told_before_an_edit_drops_them(editor: Open, data: Path) -> None:
+    file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
+    file.write_text('{"disableAutoAnalysis": true,\n"disableAutoAnalysis": false}', "utf-8")
+    async with editor() as ed:
+        told = "generation.writer.json:2 disableAutoAnalysis stands there more than once"
+        await ed.until(lambda: ed.shows(told))
+        await ed.press("space")
+        await ed.saved()
+        await ed.until(lambda: not ed.shows(told))
+
+
 async def test_an_invalid_file_repaired_outside_is_taken_in(editor: Open, data: Path) -> None:
     file = data / "stories/the-quay/branches/main/agent-blocks/generation.writer.json"
     good = file.read_bytes()
