@@ -125,11 +125,11 @@ def placed(given: Iterable[Lane], placement: str) -> tuple[Lane, ...]:
 
 
 def in_custom_order(given: Sequence[Lane], order: Iterable[str]) -> tuple[Lane, ...]:
-    """One group `Context`: first the ids of `order` (one named twice comes twice), then the rest in lane
+    """One group `Context`: first the ids of `order`, each once at its first place (spec, bug 32), then the rest in lane
     order.
     """
     fragments = {fragment.id: fragment for lane in given for fragment in lane.fragments}
-    first = [fragments[item] for item in order if item in fragments]
+    first = [fragments[item] for item in dict.fromkeys(order) if item in fragments]
     named = {fragment.id for fragment in first}
     rest = [fragment for key, fragment in fragments.items() if key not in named]
     return lanes_of_one("Context", [*first, *rest])

@@ -117,7 +117,7 @@ def order_findings(story: Path, meta: StoryMeta, files: frozenset[str]) -> Itera
         path = ("settings", "fragmentOrder", index)
         if item in seen:
             yield source.found(
-                f"the order names {item} a second time, so it would be sent twice",
+                f"the order names {item} a second time, which changes nothing: its first place counts",
                 path,
                 "take one of them out",
                 source.repair(Kind.FRAGMENT_ORDER, f"leave only the first place of {item}", _once),

@@ -85,7 +85,7 @@ def test_a_custom_order_makes_one_group(story: StoryBuilder) -> None:
     def headings(block_id: str) -> list[str]:
         return [line for line in found[block_id].content.split("\n") if line.startswith("###")]
 
-    assert headings("user-fragments") == ["### Context", "#### ch-b", "#### gl-a", "#### ch-b", "#### gl-b"]
+    assert headings("user-fragments") == ["### Context", "#### ch-b", "#### gl-a", "#### gl-b"]
     assert headings("system-fragments") == ["### Context", "#### kn-sys"]
 
 
