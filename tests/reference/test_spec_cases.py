@@ -563,6 +563,29 @@ def test_case_52_a_script_is_tried_out(tmp_path: Path, workspace: Workspace) -> 
         workspace.base("nobody", WRITER)
 
 
+OLD_TOOLS = {
+    "readFragments": "getFragment",
+    "findFragments": "searchFragments",
+    "readStorySummary": "getStorySummary",
+    "editFragments": "updateStorySummary createFragment updateFragment editFragment deleteFragment suggestFragment "
+    "suggestEdit applyProposedChanges",
+    "editProse": "proposeProseChanges",
+    "reportAnalysis": "updateSummary reportMentions reportContradictions reportTimeline",
+    "proposeDirections": "suggestDirections",
+    "askClarifyingQuestions": "askQuestions",
+    "invokeAgent": "reanalyzeFragment optimizeCharacter",
+    "inspectRun": "inspectGeneration",
+}
+"""The names of section 8.1, new to old."""
+
+
+@pytest.mark.parametrize(("new", "old"), [(new, old) for new, names in OLD_TOOLS.items() for old in names.split()])
+def test_case_53_old_names_of_tools(new: str, old: str) -> None:
+    """Spec, case 53; that such a tool is not sent is tested with the agents."""
+    assert parse_config({"disabledTools": [old]}).disabled_tools == (new,)
+    assert parse_config({"disabledTools": [old, new, old, "mine"]}).disabled_tools == (new, "mine")
+
+
 def test_case_54_opening_changes_no_byte(tmp_path: Path, workspace: Workspace) -> None:
     """Spec, case 54; every screen and command is walked in the tests of the editor and the command line."""
     make_story(tmp_path / "data", legacy=True, summary="Old.")

@@ -59,6 +59,7 @@ def mention(fragment_id: str) -> dict[str, str]:
 
 
 def test_each_fragment_stands_once_at_its_deepest_place(story: StoryBuilder) -> None:
+    """Spec, case 42."""
     full_story(story)
     signals = (
         Signal("ch-seen12", "router"),
@@ -124,6 +125,7 @@ OPTIONAL = ("reportAnalysis", "proposeFragmentChanges", "proposeDirections")
 
 @pytest.mark.parametrize("kept", list(product([True, False], repeat=5)))
 def test_the_procedure_names_only_tools_there_are_and_closes_up(story: StoryBuilder, kept: tuple[bool, ...]) -> None:
+    """Spec, case 42: the steps are numbered anew when tools are disabled."""
     off = tuple(tool for tool, on in zip((*OPTIONAL, "finishAnalysis", "readFragments"), kept, strict=True) if not on)
     text = blocks_of(story, ANALYZE, without=off)["instructions"].content
     assert not any(f"`{tool}`" in text for tool in off)

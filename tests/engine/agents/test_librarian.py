@@ -56,6 +56,7 @@ def test_chat(story: StoryBuilder) -> None:
     ],
 )
 def test_long_prose_is_cut_and_counted_as_the_reference_counts(story: StoryBuilder, content: str, row: str) -> None:
+    """Spec, case 43."""
     story.add("pr-a12345", "prose", content=content)
     heading, _, rows = blocks_of(story, "librarian.chat")["prose-summaries"].content.partition("\n\n")
     assert rows == row
@@ -66,6 +67,7 @@ def test_long_prose_is_cut_and_counted_as_the_reference_counts(story: StoryBuild
     ("notes", "used"), [({"summary": "It rained."}, True), ({"summary": " "}, False), ("odd", False)]
 )
 def test_a_passages_summary_stands_for_it(story: StoryBuilder, notes: object, used: bool) -> None:
+    """Spec, case 43."""
     story.add("pr-a12345", "prose", content="Rain.", meta={"_librarian": notes})
     rows = blocks_of(story, "librarian.chat")["prose-summaries"].content.partition("\n\n")[2]
     assert rows == ("- pr-a12345: It rained." if used else "- pr-a12345: \nRain.")

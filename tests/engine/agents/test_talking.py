@@ -68,6 +68,7 @@ def test_whom_it_speaks_with(story: StoryBuilder, persona: Persona, holds: str) 
 
 
 def test_directions(story: StoryBuilder) -> None:
+    """Spec, case 44."""
     story.add("gl-voice1", "guideline", sticky=True, name="Voice", content="Past.")
     story.add("kn-law123", "knowledge", sticky=True, name="Law", content="No salt.")
     story.add("ch-ines12", "character", sticky=True, name="Ines", content="Keeps.")

@@ -36,6 +36,7 @@ def index(folder: StoryFolder) -> Any:
 
 
 def test_a_branch_is_an_independent_copy_and_becomes_active(folder: StoryFolder) -> None:
+    """Spec, case 51."""
     made = folder.create_branch("  What \n if ")
     assert made.id.startswith("br-") and made.name == "What if"
     assert folder.branches().active == made.id
@@ -52,6 +53,7 @@ def test_a_branch_is_an_independent_copy_and_becomes_active(folder: StoryFolder)
 
 @pytest.mark.parametrize(("fork_after", "kept"), [(0, 1), (1, 2), (2, 3), (99, 3), (None, 3)])
 def test_the_chain_is_cut_behind_the_fork(folder: StoryFolder, fork_after: int | None, kept: int) -> None:
+    """Spec, case 51."""
     made = folder.create_branch("Fork", None, fork_after)
     snapshot = folder.snapshot(made.id)
     assert len(snapshot.chain.entries) == kept
@@ -80,6 +82,7 @@ def test_unknown_keys_of_index_and_chain_survive(folder: StoryFolder) -> None:
 
 
 def test_deleting_the_active_branch_goes_to_main_and_main_stays(folder: StoryFolder) -> None:
+    """Spec, case 51."""
     made = folder.create_branch("Fork")
     child = folder.create_branch("Child", made.id)
     folder.switch_branch(made.id)
@@ -146,6 +149,7 @@ def test_a_branch_without_a_folder_is_not_made_by_a_write(tmp_path: Path) -> Non
 
 
 def test_a_story_of_the_old_layout_is_given_branches_first(tmp_path: Path) -> None:
+    """Spec, case 51."""
     folder = StoryFolder(make_story(tmp_path, legacy=True, configs={WRITER: {"blockOrder": ["prose-recent"]}}))
     made = folder.create_branch("Fork")
     assert sorted(path.name for path in (folder.path / "branches").iterdir()) == sorted([made.id, "main"])
