@@ -42,8 +42,8 @@ _RANDOM: Final = random.SystemRandom()
 def child(root: Path, *parts: str) -> Path:
     """The path of `parts` below `root`, each of which must be one plain name.
 
-    Returns the path unresolved. Raises `WrongInput` naming the part that is no plain name, or that leads
-    out of `root` through a link (spec, bug 3: ids and names from files are never trusted as paths).
+    Returns the path unresolved. Raises `WrongInput` naming the part that is no plain name (spec, bug 3: ids and names
+    from files are never trusted as paths), `StonehandError` where a link leads out of `root`.
     """
     for part in parts:
         if not _is_plain_name(part):
@@ -56,7 +56,7 @@ def child(root: Path, *parts: str) -> Path:
     except OSError as error:
         raise StonehandError(Phrase("can't be reached: {reason}", reason=_reason(error)), file=path) from None
     if real != real_root and real_root not in real.parents:
-        raise WrongInput(Phrase("{known!r} leads out of {root} through a link", known="/".join(parts), root=root))
+        raise StonehandError(Phrase("leads out of {root} through a link", root=root), file=path, repair=_LINK_REPAIR)
     return path
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.disk import base36, child, dump_json, json_line, parse_json, write_atomic
-from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
+from engine.errors import InvalidFile, NotFound, Problem, StonehandError
 from engine.text import Phrase, did_you_mean
 
 MAIN: Final = "main"
@@ -153,7 +153,7 @@ def _branch(item: Any, story: Path) -> Branch | None:
         return None
     try:
         child(story, FOLDER, branch_id)
-    except WrongInput:
+    except StonehandError:
         return None
     name, order, parent = item.get("name"), item.get("order"), item.get("parentBranchId")
     created = item.get("createdAt")

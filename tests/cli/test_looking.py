@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,20 @@ def test_a_number_too_large_for_javascript_is_refused_where_it_is(run: Run, stor
     told = run("doctor", story.name, "--json")
     assert told.code == 1
     assert [(found["line"], found["field"]) for found in told.document] == [(2, "overrides.tools.order")]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_config_that_is_a_link_out_of_the_story_is_no_wrong_usage(run: Run, story: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text("{}", "utf-8")
+    file = config_file(story)
+    file.parent.mkdir()
+    file.symlink_to(outside)
+    for arguments in (("compile", story.name), ("config", story.name, WRITER, "disable", "tools")):
+        done = run(*arguments)
+        assert (done.code, done.out) == (1, b"")
+        assert f"{file}: leads out of" in done.err and "put a copy" in done.err
+    assert outside.read_text("utf-8") == "{}"
 
 
 def test_compiled_text_is_the_messages_and_nothing_else(run: Run, story: Path) -> None:

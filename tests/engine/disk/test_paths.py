@@ -33,8 +33,10 @@ def test_a_link_may_not_lead_out(tmp_path: Path) -> None:
     (root / "inside").mkdir(parents=True)
     (root / "out").symlink_to(tmp_path)
     (root / "in").symlink_to(root / "inside")
-    with pytest.raises(WrongInput, match="link"):
+    with pytest.raises(StonehandError, match="link") as caught:
         disk.child(root, "out", "secret.json")
+    assert not isinstance(caught.value, WrongInput), "it is the file that is wrong, not what was asked for"
+    assert caught.value.problem.file == root / "out" / "secret.json"
     assert disk.child(root, "in", "file.json") == root / "in" / "file.json"
 
 
