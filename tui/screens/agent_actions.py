@@ -56,8 +56,10 @@ class AgentActions(DeskPart):
         """Look the model up again when a file that defines providers changes."""
         self.workspace.watching.listen_to_providers(lambda: self.call_later(self.look_up_model))
 
-    def show_budget(self, story: str, agent: str, state: SaveState, used: int) -> None:
-        """The top bar: the story, the open agent, the state of its file, and about `used` tokens in the budget."""
+    def show_budget(self, story: str, branch: str, agent: str, state: SaveState, used: int) -> None:
+        """The top bar: the names of story and branch, the open agent, the state of its file, and about `used` tokens in
+        the budget.
+        """
         session, budget = self.session, self.budget
         if session is None:
             return
@@ -67,7 +69,7 @@ class AgentActions(DeskPart):
         whole, short = " · ".join([agent, *model, *mark]), " · ".join([agent, *mark])
         self.query_one("#top", TopBar).show(
             story,
-            session.branch,
+            branch,
             f"{whole}   {words[0]}",
             f"{whole} {words[-1]}",
             *(f"{short} {word}" for word in words[1:]),

@@ -45,6 +45,7 @@ from tui.widgets.line_input import LineInput
 if TYPE_CHECKING:
     from engine.blocks import ScriptResult
     from engine.session import Session
+    from engine.story.branches import Branches
     from engine.workspace import AgentSummary
 
 TYPING_PAUSE = 0.15
@@ -95,6 +96,7 @@ class DeskScreen(
         super().__init__()
         self._story: str | None = None
         self._story_name = ""
+        self._branch_names: dict[tuple[str, str], str] = {}
         self._sessions: dict[tuple[str, str, str], Session] = {}
         self._trouble = ""
         self._saver = Saver(self, self.show_state, self.report)
@@ -234,7 +236,10 @@ class DeskScreen(
             return False
         config = session.document.config
         try:
-            loaded = await self.wait(lambda: session.load(config))
+            loaded, branches = await self.wait(
+                lambda: (session.load(config), self.workspace.story(session.story).branches())
+            )
+            self._name_branches(session.story, branches)
         except StonehandError as error:
             if session is self.session:
                 self.blocks.empty = t("desk.unreadable")
@@ -247,6 +252,14 @@ class DeskScreen(
             self.show_rows()
             self.look_up_model()
         return session is self.session
+
+    async def name_branches(self, story: str) -> None:
+        """Look up what the branches of a story are called, for the top bar."""
+        self._name_branches(story, await self.wait(self.workspace.story(story).branches))
+        self.show_state()
+
+    def _name_branches(self, story: str, branches: Branches) -> None:
+        self._branch_names = {(story, branch.id): branch.name for branch in branches.all}
 
     # -- showing
 
@@ -328,7 +341,8 @@ class DeskScreen(
         rows = session.rows
         agent = self.workspace.agent(session.agent)
         used = sum([row.tokens or 0 for row in rows])
-        self.show_budget(self._story_name, of_engine(agent.display_name).lower(), session.document.state, used)
+        branch = self._branch_names.get((session.story, session.branch), session.branch)
+        self.show_budget(self._story_name, branch, of_engine(agent.display_name).lower(), session.document.state, used)
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
         parts = [of_engine(agent.display_name), *self.list_parts(), t("desk.blocks", count=len(rows))]
         parts += [t("desk.custom", count=custom)] if custom else []

@@ -103,6 +103,10 @@ class DeskPart(WorkingScreen[None]):
         """Open an agent of a story's branch, or of the first story there is."""
         raise NotImplementedError
 
+    async def name_branches(self, story: str) -> None:
+        """Look up what the branches of a story are called, and show that of the open one."""
+        raise NotImplementedError
+
     # -- edits
 
     def do(self, edit: Callable[[Session], Change | str | None], *, said: str = "") -> bool:

@@ -118,6 +118,8 @@ class StoryActions(DeskPart):
                 return
             try:
                 await self.wait(partial(folder.rename_branch, branch, values.name))
+                if self.session is not None and self.session.story == story:
+                    await self.name_branches(story)
                 return
             except StonehandError as error:
                 name, fault = values.name, of_error(error)

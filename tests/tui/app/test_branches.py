@@ -106,6 +106,16 @@ async def test_a_branch_is_renamed_and_made_active_and_the_dialog_stays(editor: 
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk)
         assert ed.session.branch == "main", "choosing the active one opens nothing"
+        await ed.press("s")
+        await on(ed, StoryScreen)
+        await ed.press("r")
+        await on(ed, BranchNameDialog)
+        await ed.press("ctrl+u")
+        await ed.type("Calm")
+        await ed.press("enter")
+        await on(ed, StoryScreen)
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk and "The Quay › Calm" in ed.lines()[0])
 
 
 async def test_opening_a_branch_makes_nothing_active(editor: Open, data: Path) -> None:

@@ -125,7 +125,7 @@ async def test_the_top_bar_at_every_width(editor: Open, config: Path, width: int
         await ed.until(lambda: ed.desk.budget is not None)
         await ed.until(lambda: wanted in ed.lines()[0])
         if width > 26:
-            assert f"~{used(ed)}/4k" in ed.lines()[0] and "The Quay › main" in ed.lines()[0]
+            assert f"~{used(ed)}/4k" in ed.lines()[0] and "The Quay › Main" in ed.lines()[0]
 
 
 async def test_an_unknown_window_is_no_number(editor: Open, config: Path) -> None:

@@ -39,7 +39,7 @@ async def test_what_is_open_can_be_seen(editor: Open) -> None:
         assert ed.line_of("new-story").startswith("· new-story only until")
         top = ed.lines()[0]
         total = sum(row.tokens or 0 for row in ed.blocks.rows)
-        assert "The Quay › main" in top and "writer · rehearsal" in top and f"~{total}/1M" in top
+        assert "The Quay › Main" in top and "writer · rehearsal" in top and f"~{total}/1M" in top
         assert ed.shows("Writer · 15 blocks · 2 custom")
 
 

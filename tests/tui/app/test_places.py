@@ -70,7 +70,7 @@ async def test_a_branch_has_its_own_blocks(editor: Open) -> None:
         await ed.until(lambda: ed.shows("Story and branch") and ed.shows("stormy"))
         await ed.press("j", "enter")
         await opened(ed, "the-quay", "stormy")
-        assert "The Quay › stormy" in ed.lines()[0]
+        assert "The Quay › Stormy" in ed.lines()[0]
         await ed.goto("story-info")
         await ed.press("space", "ctrl+s")
         await ed.saved()
@@ -119,7 +119,7 @@ async def test_stories_and_a_damaged_one(editor: Open, data: Path) -> None:
         await ed.press("j", "j", "enter")
         await opened(ed, "zz-mill", "main")
         assert "new-story" in ed.listed_names() and "prose-recent" not in ed.listed_names()
-        assert ed.shows("The Mill › main")
+        assert ed.shows("The Mill › Main")
 
 
 async def test_no_story_at_all(editor: Open, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_a_branch_that_went_away_changes_nothing(editor: Open, data: Path)
         index.write_text(json.dumps(listed), "utf-8")
         await ed.press("j", "enter")
         await ed.until(lambda: any("stormy" in toast for toast in ed.toasts), "the reason")
-        assert ed.session.branch == "main" and "The Quay › main" in ed.lines()[0]
+        assert ed.session.branch == "main" and "The Quay › Main" in ed.lines()[0]
         await ed.press("space", "ctrl+s")
         await ed.saved()
 
