@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Run, files_of
 from tests.stories import config_file, custom_block, make_story
+from tui.commands.frame import LARGEST_FILE
 
 WRITER = "generation.writer"
 CHAT = "librarian.chat"
@@ -146,13 +148,24 @@ def test_keys_that_stand_twice_in_a_bundle_are_told(run: Run, story: Path, tmp_p
     assert f"{file}:2 (agentBlockConfigs.generation.writer): the key" in told.err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="has no such devices")
+def test_a_device_or_an_endless_file_is_not_read(run: Run, story: Path, tmp_path: Path) -> None:
+    for ran in (run("import", STORY, WRITER, "/dev/zero", "--yes"), run("eval", STORY, "/dev/zero")):
+        assert ran.code == 1 and "/dev/zero: is not a regular file" in ran.err and ran.err.count("\n") == 1
+    large = tmp_path / "large.json"
+    with large.open("wb") as stream:
+        stream.truncate(LARGEST_FILE + 1)
+    ran = run("import", STORY, WRITER, large, "--yes")
+    assert ran.code == 1 and "large.json: is larger than 64 MiB" in ran.err
+
+
 def test_wrong_usage_of_import(run: Run, story: Path, tmp_path: Path) -> None:
     assert run("import", STORY).code == 2
     assert run("import", STORY, WRITER, "--undo").code == 2
     nothing = run("import", STORY, "--undo")
     assert nothing.code == 1 and "no import is on record" in nothing.err
     missing = run("import", STORY, tmp_path / "none.json")
-    assert missing.code == 1 and "none.json: can't be read" in missing.err
+    assert missing.code == 1 and "none.json: there is no such file" in missing.err
 
 
 def test_copy(run: Run, data: Path, story: Path, bundle: Path) -> None:

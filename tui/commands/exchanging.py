@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.errors import StonehandError, WrongInput
-from tui.commands.frame import Call, Command, branch_option, full_agent, warn, warn_of_doubt, with_workspace
+from engine.errors import WrongInput
+from tui.commands.frame import Call, Command, branch_option, full_agent, read_data, warn, warn_of_doubt, with_workspace
 from tui.output import DONE, FAILED, PROGRAM, inert, message, one_line, write, write_json
 
 if TYPE_CHECKING:
@@ -151,10 +151,7 @@ def _read(file: str) -> tuple[bytes, Path]:
         if sys.stdin is None:
             raise WrongInput("standard input is closed", repair="name a file instead of -")
         return sys.stdin.buffer.read(), Path("standard input")
-    try:
-        return Path(file).read_bytes(), Path(file)
-    except OSError as error:
-        raise StonehandError(f"can't be read: {(error.strerror or str(error)).lower()}", file=Path(file)) from None
+    return read_data(Path(file)), Path(file)
 
 
 def apply_plan(workspace: Workspace, make: Callable[[], Import], dry_run: bool, yes: bool, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -269,13 +270,31 @@ def read_text(given: str) -> str:
 
 def read_file(file: Path) -> str:
     """The text of a file the user named. Raises `NotFound`, `StonehandError` and `WrongInput`."""
+    return _decoded(read_data(file), str(file))
+
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a file that the user names: a hundred times the largest config there is, and nowhere near the memory."""
+
+
+def read_data(file: Path) -> bytes:
+    """The bytes of a file the user named; a pipe is read too, as a shell's `<(…)` is one.
+
+    Raises `NotFound`, and `StonehandError` for a device, a file that is too large or one that can't be read.
+    """
     try:
-        data = file.read_bytes()
+        mode = file.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
+            raise StonehandError("is not a regular file", file=file, repair="name a file, or - for standard input")
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise NotFound("there is no such file", file=file) from None
     except OSError as error:
         raise StonehandError(f"can't be read: {(error.strerror or str(error)).lower()}", file=file) from None
-    return _decoded(data, str(file))
+    if len(data) > LARGEST_FILE:
+        raise StonehandError(f"is larger than {LARGEST_FILE >> 20} MiB", file=file, repair="see whether it is meant")
+    return data
 
 
 def _decoded(data: bytes, source: str) -> str:
