@@ -73,13 +73,15 @@ def _is_plain_name(part: str) -> bool:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+    raise ValueError(Phrase("{name} is not a JSON number", name=name))
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"the number {text if len(text) <= 20 else text[:19] + '…'} is too large")
+        raise ValueError(
+            Phrase("the number {number} is too large", number=text if len(text) <= 20 else f"{text[:19]}…")
+        )
     return value
 
 
@@ -124,7 +126,7 @@ def parse_json(data: bytes, file: Path) -> Any:
 def _bad_number(text: str, file: Path, error: ValueError) -> InvalidFile:
     place = bad_number(text)
     field, line = ("", None) if place is None else (dotted(place.path), place.line)
-    reason = Phrase("is not valid JSON: {error}", error=error)
+    reason = Phrase("is not valid JSON: {error}", error=error.args[0])
     return InvalidFile(reason, file=file, field=field, line=line, repair="repair it in a text editor")
 
 

@@ -35,7 +35,7 @@ from engine.scripts import PROMPT_SECONDS, RUN_LIMITS, Limits, Outcome, ScriptEn
 from engine.story import StorySnapshot
 from engine.text import Phrase
 
-_TOO_LONG = f"not run: the scripts of this prompt took {PROMPT_SECONDS:g} s together"
+_TOO_LONG = Phrase("not run: the scripts of this prompt took {seconds:g} s together", seconds=PROMPT_SECONDS)
 OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
 """The result of a script that the ones before it left no time for."""
 
@@ -294,7 +294,8 @@ def cut_short(result: ScriptResult, limits: Limits) -> ScriptResult:
     """
     if limits.seconds >= RUN_LIMITS.seconds:
         return result
-    said = f"stopped after {limits.seconds:g} s: a prompt gives it up to {RUN_LIMITS.seconds:g} s"
+    what = "stopped after {seconds:g} s: a prompt gives it up to {most:g} s"
+    said = Phrase(what, seconds=limits.seconds, most=RUN_LIMITS.seconds)
     return replace(result, text=None, error=None, kind=CUT_SHORT, line=None, described=said)
 
 
@@ -376,7 +377,7 @@ def _refuse_unevaluated(config: BlockConfig, scripts: Mapping[str, ScriptResult]
             continue
         result = scripts.get(block.content)
         if result is None or result.kind == ENGINE_MISSING:
-            reason = result.error if result is not None else "it has not run yet"
+            reason = result.error if result is not None else Phrase("it has not run yet")
             raise StonehandError(
                 Phrase(
                     "script block {name!r} ({id}) was not evaluated: {reason}",

@@ -195,7 +195,9 @@ class Session:
                 repair=Phrase("it is called {new} now", new=new),
             )
         keys = [row.key for row in self.rows]
-        known = ", ".join(keys[:KEYS_NAMED]) + (f" and {len(keys) - KEYS_NAMED} more" * (len(keys) > KEYS_NAMED))
+        known = ", ".join(keys[:KEYS_NAMED])
+        if len(keys) > KEYS_NAMED:
+            known = Phrase("{known} and {more} more", known=known, more=len(keys) - KEYS_NAMED)
         close = did_you_mean(key, {row.key: (row.name,) for row in self.rows})
         raise NotFound(
             Phrase("{agent} has no block {key!r}", agent=self.agent, key=key),

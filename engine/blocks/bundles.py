@@ -105,7 +105,7 @@ def _story_configs(value: Any) -> dict[str, BlockConfig]:
 
 
 def _exported_from(source: str, agent: str) -> tuple[str, ...]:
-    return (f"it was exported from {source}",) if source != agent else ()
+    return (Phrase("it was exported from {agent}", agent=source),) if source != agent else ()
 
 
 def _one(configs: Mapping[str, BlockConfig], agent: str) -> tuple[str, BlockConfig]:
@@ -114,7 +114,7 @@ def _one(configs: Mapping[str, BlockConfig], agent: str) -> tuple[str, BlockConf
         return agent, configs[agent]
     if len(configs) == 1:
         return next(iter(configs.items()))
-    known = ", ".join(configs) or "none"
+    known = ", ".join(configs) or Phrase("none")
     raise ConfigFault((_STORY,), Phrase("holds no config for {agent}, only for {known}", agent=agent, known=known))
 
 

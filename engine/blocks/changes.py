@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from engine.blocks.config import RENAMED_TOOLS, BlockConfig, CustomBlock, dump_config
-from engine.text import Phrase
+from engine.text import Phrase, listed
 
 
 def describe_changes(before: BlockConfig, after: BlockConfig, tools: Collection[str] | None = None) -> tuple[str, ...]:
@@ -89,10 +89,10 @@ def _tools(before: BlockConfig, after: BlockConfig, tools: Collection[str] | Non
     # What a name stands for now counts: an old one switches off the tool that it was renamed to.
     if off:
         already = before.disabled_tools
-        yield Phrase("takes away the tools {tools}", tools=", ".join(_told(tool, already, tools) for tool in off))
+        yield Phrase("takes away the tools {tools}", tools=listed([_told(tool, already, tools) for tool in off]))
     if on:
         still = after.disabled_tools
-        yield Phrase("gives back the tools {tools}", tools=", ".join(_told(tool, still, tools) for tool in on))
+        yield Phrase("gives back the tools {tools}", tools=listed([_told(tool, still, tools) for tool in on]))
     if before.disableAutoAnalysis != after.disableAutoAnalysis:
         yield _switched(Phrase("the analysis after a save"), not after.disableAutoAnalysis)
 
@@ -102,12 +102,12 @@ def _told(name: str, off: Collection[str], tools: Collection[str] | None) -> str
     new = RENAMED_TOOLS.get(name, name)
     notes = []
     if new != name:
-        notes.append(f"under its old name {name}")
+        notes.append(Phrase("under its old name {name}", name=name))
     if tools is not None and new not in tools:
-        notes.append("which this agent does not have")
+        notes.append(Phrase("which this agent does not have"))
     elif new in off:
-        notes.append("which is off either way")
-    return f"{new} ({', '.join(notes)})" if notes else new
+        notes.append(Phrase("which is off either way"))
+    return Phrase("{name} ({notes})", name=new, notes=listed(notes)) if notes else new
 
 
 def _other_keys(before: BlockConfig, after: BlockConfig) -> Iterator[str]:

@@ -151,7 +151,7 @@ class Providers:
         provider = self.get(provider_id)
         if provider is None:
             names = {provider.id: (provider.name,) for provider in self.all}
-            repair = f"{did_you_mean(provider_id, names)}providers: {', '.join(names)}"
+            repair = Phrase("{close}providers: {known}", close=did_you_mean(provider_id, names), known=", ".join(names))
             raise NotFound(Phrase("there is no provider {provider_id!r}", provider_id=provider_id), repair=repair)
         return provider
 
@@ -209,7 +209,7 @@ def parse_toml(data: bytes, file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).partition(" (at line ")
         number = place.partition(",")[0]
-        message = f"is not valid TOML: {reason[:1].lower()}{reason[1:]}"
+        message = Phrase("is not valid TOML: {reason}", reason=f"{reason[:1].lower()}{reason[1:]}")
         at = int(number) if number.isdecimal() else None
         raise InvalidFile(message, file=file, line=at, repair="repair it in a text editor") from None
 
@@ -389,10 +389,11 @@ class _Reader:
                 return default
             if good(value):
                 return value
-            fault = "is empty" if good is _is_text and isinstance(value, str) else f"is not {wanted}"
+            empty = good is _is_text and isinstance(value, str)
+            fault = Phrase("is empty") if empty else Phrase("is not {wanted}", wanted=Phrase.of(wanted))
             self.report(
                 (*path, key),
-                Phrase("{fault}, so {provider_id!r} was left out", fault=Phrase.of(fault), provider_id=provider_id),
+                Phrase("{fault}, so {provider_id!r} was left out", fault=fault, provider_id=provider_id),
             )
             return default
 
@@ -491,11 +492,12 @@ class _Reader:
                 continue
             if _SECRET_NAME.search(name) or looks_like_key(value):
                 names_variable = value.isupper() and check_variable(value) == ""
-                better = "" if names_variable else "key, or better "
                 self.report(
                     (*path, name),
                     "is no setting of a provider, so it is not used",
-                    f"write {better}api_key_env, which names an environment variable",
+                    "write api_key_env, which names an environment variable"
+                    if names_variable
+                    else "write key, or better api_key_env, which names an environment variable",
                 )
 
     def _api_key(self, path: PathInFile, provider_id: str, entry: Mapping[str, Any]) -> Key:

@@ -218,13 +218,13 @@ class _Walk:
 
     def _usable(self, wanted: Decision | None) -> tuple[Provider, Decision]:
         """The provider that was asked for, else the default one, else the rehearsal."""
-        because = "no provider is set for it"
+        because = Phrase("no provider is set for it")
         if wanted is not None:
             provider = self._providers.get(str(wanted.value))
             if provider is not None and provider.enabled:
                 return provider, wanted
             state = Phrase("is not there" if provider is None else "is disabled")
-            because = f"{wanted.value} {state}"
+            because = Phrase("{provider} {state}", provider=wanted.value, state=state)
             self._problems.append(
                 Problem(
                     Phrase(
@@ -241,7 +241,8 @@ class _Walk:
             provider = self._providers.get(default)
             if provider is not None and provider.enabled:
                 file, field = self._providers.default_file, self._providers.default_field
-                return provider, Decision("provider", default, file, field, f"the default: {because}")
+                reason = Phrase("the default: {because}", because=because)
+                return provider, Decision("provider", default, file, field, reason)
             state = Phrase("is not there" if provider is None else "is disabled")
             self._problems.append(
                 Problem(
@@ -262,7 +263,7 @@ class _Walk:
     def _decision(
         self, what: Literal["provider", "model", "temperature"], value: str | float, key: str, spelled: str, field: str
     ) -> Decision:
-        reason = "" if key == self._role else f"inherited from {key}"
+        reason = "" if key == self._role else Phrase("inherited from {key}", key=key)
         return Decision(what, value, self._file, field_name((SETTINGS, OVERRIDES, spelled, field)), reason, key)
 
     def _legacy(self, what: Literal["provider", "model"], value: str, field: str, key: str) -> Decision:

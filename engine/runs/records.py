@@ -138,7 +138,9 @@ class RunRecords:
             raise NotFound(Phrase("there is no run {given!r}", given=given), repair="runs list names those there are")
         if len(meant) > 1:
             more = len(meant) - _AMBIGUOUS_SHOWN
-            shown = ", ".join(meant[:_AMBIGUOUS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+            shown = ", ".join(meant[:_AMBIGUOUS_SHOWN])
+            if more > 0:
+                shown = Phrase("{known} and {more} more", known=shown, more=more)
             raise WrongInput(
                 Phrase("{given!r} could be more than one run", given=given),
                 repair=Phrase("say which: {shown}", shown=shown),

@@ -188,7 +188,10 @@ class Turn:
                 return True
             self.exceeded = self.step >= self.setup.max_steps
         if self.exceeded:
-            self._warn(f"it was not done when its {_steps(self.setup.max_steps)} used up")
+            steps = self.setup.max_steps
+            used_up = "it was not done when its one step was used up"
+            many = "it was not done when its {steps} steps were used up"
+            self._warn(Phrase(used_up) if steps == 1 else Phrase(many, steps=steps))
         return self.exceeded
 
     async def _call(self, tools: tuple[Tool[Any], ...]) -> Answer:
@@ -365,10 +368,6 @@ def added_usage(one: Usage, two: Usage) -> Usage:
         both(one.reasoning_tokens, two.reasoning_tokens),
         both(one.cost, two.cost),
     )
-
-
-def _steps(count: int) -> str:
-    return "one step was" if count == 1 else f"{count} steps were"
 
 
 def _no_tools(call: ToolCall) -> ToolResult:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.text import Phrase, listed
+
 Kind = Literal[
     "ok",  # it returned a string
     "not_string",  # it returned something else: the block is left out
@@ -72,10 +74,11 @@ class Outcome:
         if self.kind == "ok":
             return ""
         if self.kind == "not_string":
-            return _RETURNED.get(self.text) or f"returned a value of type {self.text}, not a string"
+            known = _RETURNED.get(self.text)
+            return known or Phrase("returned a value of type {type}, not a string", type=self.text)
         said = self.thrown or self.text
-        text = f"{self.name}: {said}" if self.name and said else self.name or said
-        return f"{text} (line {self.line})" if self.line is not None else text
+        text = listed((self.name, said), ": ") if self.name and said else self.name or said
+        return Phrase("{text} (line {line})", text=text, line=self.line) if self.line is not None else text
 
 
 _RETURNED = {

@@ -26,6 +26,7 @@ from typing import Any
 from engine.scripts.guest import Fields, Functions, Guest, GuestFault, TooManyCalls
 from engine.scripts.lines import error_line, syntax_line
 from engine.scripts.outcome import PREVIEW_LIMITS, Kind, Limits, Outcome
+from engine.text import Phrase
 
 TESTED_GUESTS = frozenset({"0.2.6"})
 """Versions of quickjs-rs whose guest this module was tested with."""
@@ -46,15 +47,21 @@ def available() -> str | None:
     """Why no script can be evaluated here, in one line; None if the engine can be loaded. Loads nothing heavy."""
     for package in ("wasmtime", "quickjs_rs"):
         if importlib.util.find_spec(package) is None:
-            return f"scripts can't run here: the package {package.replace('_', '-')} is not installed"
+            return Phrase(
+                "scripts can't run here: the package {package} is not installed", package=package.replace("_", "-")
+            )
     from importlib.metadata import version as installed
 
     version = installed("quickjs-rs")
     if version not in TESTED_GUESTS:
         tested = ", ".join(sorted(TESTED_GUESTS))
-        return f"scripts can't run here: quickjs-rs {version} is not a tested version (tested: {tested})"
+        return Phrase(
+            "scripts can't run here: quickjs-rs {version} is not a tested version (tested: {tested})",
+            version=version,
+            tested=tested,
+        )
     if not _guest_file().is_file():
-        return f"scripts can't run here: quickjs-rs {version} came without its guest"
+        return Phrase("scripts can't run here: quickjs-rs {version} came without its guest", version=version)
     return None
 
 
@@ -196,7 +203,9 @@ class ScriptEngine:
                     self._load_guest()
                 except Exception as error:  # a wheel without its library, a forbidden JIT …
                     detail = (str(error).strip().splitlines() or [""])[0]
-                    self._reason = f"scripts can't run here: {type(error).__name__}: {detail[:200]}"
+                    self._reason = Phrase(
+                        "scripts can't run here: {kind}: {detail}", kind=type(error).__name__, detail=detail[:200]
+                    )
         return self._reason
 
     def _load_guest(self) -> None:
@@ -258,7 +267,8 @@ class ScriptEngine:
     ) -> Outcome:
         size = len(body.encode("utf-8", "replace"))
         if size > limits.body:
-            return Outcome("too_long", f"the script is {size:,} bytes long; the limit is {limits.body:,}")
+            said = Phrase("the script is {size:,} bytes long; the limit is {limit:,}", size=size, limit=limits.body)
+            return Outcome("too_long", said)
         reason = self._load()
         if reason is not None:
             return Outcome("engine", reason)
@@ -316,17 +326,18 @@ class ScriptEngine:
         code = getattr(error, "trap_code", None)
         fault = guest.fault if guest is not None else None
         if isinstance(fault, TooManyCalls):
-            return Outcome("error", f"called functions and fields of ctx more than {limits.host_calls:,} times")
+            said = Phrase("called functions and fields of ctx more than {limit:,} times", limit=limits.host_calls)
+            return Outcome("error", said)
         if evaluation.stopped == "cancelled":
             return _CANCELLED
         if evaluation.stopped == "timeout" and code in (codes.INTERRUPT, None):
-            return Outcome("timeout", f"stopped after {limits.seconds:g} s")
+            return Outcome("timeout", Phrase("stopped after {seconds:g} s", seconds=limits.seconds))
         if code in (codes.STACK_OVERFLOW, codes.MEMORY_OUT_OF_BOUNDS):
             return _STACK
         if isinstance(error, MemoryError) or isinstance(fault, MemoryError) or (guest is not None and guest.is_full()):
             return _out_of_memory(limits)
         lines = str(fault or error).strip().splitlines() or [type(error).__name__]
-        return Outcome("engine", f"the script engine failed: {lines[-1][:200]}")
+        return Outcome("engine", Phrase("the script engine failed: {detail}", detail=lines[-1][:200]))
 
     def _stop(self, evaluation: _Evaluation, kind: Kind) -> None:
         with self._gate:
@@ -344,12 +355,13 @@ def _read(answer: str, body: str, full: bool, limits: Limits) -> Outcome:
     if kind == "t":
         return Outcome("not_string", text)
     if kind == "L":
-        return Outcome("too_long", f"returned {int(text):,} characters; the limit is {limits.output:,}")
+        said = Phrase("returned {size:,} characters; the limit is {limit:,}", size=int(text), limit=limits.output)
+        return Outcome("too_long", said)
     if kind not in ("y", "e"):
         # QuickJS throws null when it has not even the memory for an Error, and may fail to note that much.
         if full:
             return _out_of_memory(limits)
-        return Outcome("error", "null" if kind == "n" else "waits for a promise that never settles")
+        return Outcome("error", "null" if kind == "n" else Phrase("waits for a promise that never settles"))
     name, message, stack, value = json.loads(text)
     if name == "InternalError" and message == "out of memory":
         return _out_of_memory(limits)
@@ -357,14 +369,14 @@ def _read(answer: str, body: str, full: bool, limits: Limits) -> Outcome:
         return Outcome("error", message, error_line(body, message, stack), name=name, thrown=value)
     line, unfinished = syntax_line(body, stack)
     if unfinished:
-        message = "the script ends too early or closes a bracket too many"
+        message = Phrase("the script ends too early or closes a bracket too many")
     return Outcome("syntax", message, line, name=name)
 
 
 def _out_of_memory(limits: Limits) -> Outcome:
-    return Outcome("memory", f"needed more than {limits.memory / (1 << 20):g} MB of memory")
+    return Outcome("memory", Phrase("needed more than {size:g} MB of memory", size=limits.memory / (1 << 20)))
 
 
-_STACK = Outcome("stack", "calls itself too deeply")
-_CANCELLED = Outcome("cancelled", "stopped")
-_CLOSED = "the script engine is closed"
+_STACK = Outcome("stack", Phrase("calls itself too deeply"))
+_CANCELLED = Outcome("cancelled", Phrase("stopped"))
+_CLOSED = Phrase("the script engine is closed")

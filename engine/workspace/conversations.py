@@ -415,5 +415,5 @@ class Conversations:
         used += said
         fit = budget.fit(used)
         if fit == "no" and not over_budget:
-            raise refusal(budget, used, prompt.blocks, OVER_BUDGET.format(said=said))
+            raise refusal(budget, used, prompt.blocks, Phrase(OVER_BUDGET, said=said))
         return (warning(budget, used),) if fit in ("no", "maybe") else ()

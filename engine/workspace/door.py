@@ -121,7 +121,8 @@ class Workspace:
                     if path.is_dir():
                         raise NotFound("has no meta.json, so it is no story", file=path, repair="put the file back")
                     names = {info.id: (info.name,) for info in self.stories()}
-                    repair = f"{did_you_mean(story_id, names)}stories: {', '.join(names) or 'none'}"
+                    close, known = did_you_mean(story_id, names), ", ".join(names) or Phrase("none")
+                    repair = Phrase("{close}stories: {known}", close=close, known=known)
                     raise NotFound(Phrase("there is no story {story_id!r}", story_id=story_id), repair=repair)
                 folder = self._folders[story_id] = self._listed.get(story_id) or StoryFolder(path)
                 if self._watch:
@@ -632,7 +633,12 @@ class Workspace:
             config, fault = self._writer_configs[file].load()
         if fault is None:
             return config, None
-        return config, replace(fault, message=f"{fault.message}; the writer's config is not part of this prompt")
+        return config, replace(
+            fault,
+            message=Phrase(
+                "{message}; the writer's config is not part of this prompt", message=Phrase.of(fault.message)
+            ),
+        )
 
     def _check_script(self, body: str) -> Outcome:
         return self.scripts.check(body)

@@ -27,6 +27,7 @@ from engine.prompt import block_ids, other_slots
 from engine.session import Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
+from engine.text import Phrase, listed
 
 _T = TypeVar("_T")
 ATTEMPTS = 20
@@ -219,7 +220,9 @@ class Exchange:
         bundle = read_bundle(data, file, name)
         known = {item.name for item in agents()}
         left_out = tuple(
-            f"there is no agent {item}: its config was left out" for item in bundle.configs if item not in known
+            Phrase("there is no agent {agent}: its config was left out", agent=item)
+            for item in bundle.configs
+            if item not in known
         )
         given = {item: config for item, config in bundle.configs.items() if item in known}
         # What was kept before an earlier import was here already, its scripts as they were.
@@ -374,12 +377,11 @@ class Exchange:
         snapshot = story.snapshot(story.branch(branch).id)
         given = AgentInput(snapshot, build_context(snapshot, ""), (), target.tools)
         fitted, overrides, places = fit_agent(config, target.slots(given), other_slots(target, given))
-        left_out = (("overrides", overrides), ("places in the order", places))
-        return fitted, tuple(
-            f"blocks that {target.name} does not have: the {what} of {', '.join(ids)} were left out"
-            for what, ids in left_out
-            if ids
+        left_out = (
+            ("blocks that {agent} does not have: the overrides of {ids} were left out", overrides),
+            ("blocks that {agent} does not have: the places in the order of {ids} were left out", places),
         )
+        return fitted, tuple(Phrase(said, agent=target.name, ids=", ".join(ids)) for said, ids in left_out if ids)
 
     def _plan(
         self,
@@ -402,7 +404,8 @@ class Exchange:
             return plan_agent(name, self._config(story_id, name, branch_id), config, foreign=foreign)
         except InvalidFile as error:
             plan = plan_agent(name, EMPTY, config, foreign=foreign)
-            said = f"replaces a file that is no valid config, of which a copy is kept: {error.problem}"
+            what = "replaces a file that is no valid config, of which a copy is kept: {problem}"
+            said = Phrase(what, problem=error.problem.told())
             return replace(plan, changes=(said, *plan.changes), invalid=error.problem)
 
     def _old_blocks(self, story_id: str, branch_id: str, given: Mapping[str, BlockConfig]) -> Iterator[str]:
@@ -418,14 +421,14 @@ class Exchange:
             return  # a story that can't be read says so itself, and its configs can be replaced all the same
         for name, config in suspects.items():
             for line in old_block_warnings(story_id, config, block_ids(agent(name), snapshot)):
-                yield f"{name}: {line}"
+                yield listed((name, line), ": ")
 
     def _replace(self, plan: Import, item: AgentImport) -> None:
         def change(session: Session) -> None:
             check_unchanged(session.document, item)
             if item.invalid is not None:
                 session.document.reset_invalid()
-            session.replace(item.after, f"imported {item.agent}")
+            session.replace(item.after, Phrase("imported {agent}", agent=item.agent))
 
         self._configs.edit(plan.story, item.agent, plan.branch, change)
 
@@ -434,7 +437,7 @@ class Exchange:
         if item.invalid is None:
 
             def change(session: Session) -> None:
-                session.replace(item.before, f"took back the import of {item.agent}")
+                session.replace(item.before, Phrase("took back the import of {agent}", agent=item.agent))
 
             self._configs.edit(plan.story, item.agent, plan.branch, change)
         elif kept is not None:
@@ -459,10 +462,14 @@ def _shared_ids(story_id: str, given: Mapping[str, BlockConfig]) -> Iterator[str
         counts = Counter(block.id for block in config.customBlocks)
         for block_id, count in counts.items():
             if count > 1:
-                yield (
-                    f"{name}: {count} custom blocks have the id {block_id}: all are taken over as they are, with one "
-                    f"override and one place for them together, until 'stonehand doctor {story_id} --repair block-id' "
-                    "parts them"
+                yield Phrase(
+                    "{agent}: {count} custom blocks have the id {id}: all are taken over as they are, with one "
+                    "override and one place for them together, until 'stonehand doctor {story} --repair block-id' "
+                    "parts them",
+                    agent=name,
+                    count=count,
+                    id=block_id,
+                    story=story_id,
                 )
 
 
@@ -539,8 +546,8 @@ def _put_back(item: Replaced) -> None:
 def _changes_back(file: Path, before: bytes | None, after: bytes | None) -> tuple[str, ...]:
     (old, fault), (new, _) = read_config(file, before), read_config(file, after)
     if fault is not None:
-        return ("puts back the file from before, which is no valid config",)
-    return describe_changes(new, old) or ("puts back the file from before, which says the same",)
+        return (Phrase("puts back the file from before, which is no valid config"),)
+    return describe_changes(new, old) or (Phrase("puts back the file from before, which says the same"),)
 
 
 def _text(data: bytes | None) -> str | None:

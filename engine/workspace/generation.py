@@ -33,7 +33,7 @@ from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.usage import TokenUsage
 from engine.runs.view import RunView
 from engine.story import Fragment, Settings, StoryFolder, StorySnapshot
-from engine.text import Phrase, is_blank
+from engine.text import Phrase, is_blank, listed
 from engine.tools.analyzing import save_analysis
 from engine.tools.editing import when_applied
 from engine.tools.host import Host, Settled
@@ -351,7 +351,7 @@ class Generation:
     def _sources(self, session: Session, definition: AgentDefinition, target: str | None) -> Sources:
         if target is None:
             if definition.subject is not None and definition.name != ANALYZE:
-                kinds = " or ".join(definition.subject.types) or "any type"
+                kinds = listed(definition.subject.types, " or ") if definition.subject.types else Phrase("any type")
                 raise WrongInput(
                     Phrase("{name} needs a fragment of {kinds}", name=definition.name, kinds=kinds), repair="choose one"
                 )

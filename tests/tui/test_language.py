@@ -4,6 +4,7 @@ import ast
 import errno
 import importlib
 import os
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,6 +201,58 @@ def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
     for code in LANGUAGES:
         if code != ENGLISH:
             assert said - {""} - set(catalogue(code, "engine")) == set()
+
+
+WHOLLY = (
+    "analyses", "blocks/bundles", "blocks/changes", "blocks/config", "budget", "chat/store", "conversing", "disk",
+    "document/document", "exchange", "generation", "history", "json_text", "models/provider_files", "models/providers",
+    "models/resolution", "models/wire/profiles", "prompt", "runs/run", "runs/turn", "scripts/outcome",
+    "scripts/sandbox", "session", "story/meta",
+)  # fmt: skip
+"""Modules whose texts the editor shows, however they come to be given: as a value, a reason, a noun in another text."""
+NOT_SHOWN = {
+    "(summary of a conversation)", "(The call of {names} was cut off at the limit of the answer's length and not "
+    "carried out.)", "Go on from where you were interrupted.", "Value error, ", "Rehearsal (no model)", "out of memory",
+    " starting at", " (at line ",
+    "a host function of a script can't wait for another script",
+}  # fmt: skip
+"""What is said to models, to programmers, or kept in files; names of providers; what is looked for, not said."""
+
+
+@pytest.mark.parametrize("module", WHOLLY)
+def test_nothing_is_said_in_passing_that_is_not_translated(module: str) -> None:
+    tree = ast.parse((Path(engine.__file__).parent / f"{module}.py").read_text("utf-8"))
+    apart: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            apart.add(node.value)  # what documents
+        elif isinstance(node, ast.JoinedStr) or name in ("ValueError", "TypeError", "GuestFault", "ToolResult"):
+            apart |= set(ast.walk(node)) - {node}
+    put_together = [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr) and node not in apart and _is_prose(_template(node))
+    ]
+    assert [text for text in put_together if "return '';" not in text] == [], "these are to be Phrases"
+    said = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in apart
+    }
+    said = {text for text in said if _is_prose(text)} - NOT_SHOWN
+    for code in LANGUAGES:
+        if code != ENGLISH:
+            assert said - set(catalogue(code, "engine")) == set()
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text is words one after the other; a pattern, a script or a template for a model is none."""
+    return re.search(r"[a-z],? [a-z{]|[a-z]: [a-z]", text) is not None and not re.search(r"\n|\(\?|[\[\\]", text)
+
+
+def _template(text: ast.JoinedStr) -> str:
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in text.values)
 
 
 def _constant(given: ast.expr) -> set[str]:

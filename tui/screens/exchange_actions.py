@@ -367,7 +367,7 @@ class ExchangeActions(DeskPart):
         from tui.screens.report import ReportDialog
 
         lines = [*first, ""] if plan.changed else [t("exchange.no-changes")]
-        lines += [*plan.notes, *([""] if plan.notes else [])]
+        lines += [*map(of_engine, plan.notes), *([""] if plan.notes else [])]
         lines += _told((item.agent, (*item.changes, *_scripts_off(item))) for item in plan.changed)
         choices = [("y", verb)] if plan.changed else []
         where = t("exchange.asks", title=title, story=plan.story, branch=plan.branch)

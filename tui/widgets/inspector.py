@@ -264,7 +264,7 @@ class Inspector(Vertical):
             title = t("inspector.preview-none")
         title = t("inspector.ran", title=title, ms=max(1, round(result.milliseconds)))
         self._say(parts.preview_label, t("inspector.running", title=title) if running else title)
-        lines = [result.described or result.text or t("inspector.empty")]
+        lines = [of_engine(result.described) or result.text or t("inspector.empty")]
         if result.console:
             lines += ["", t("inspector.console"), *result.console]
         parts.preview.show("\n".join(lines))

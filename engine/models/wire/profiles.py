@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from engine.models.wire.base import EFFORTS, Effort
+from engine.text import Phrase
 
 if TYPE_CHECKING:
     from engine.models.providers import Provider
@@ -180,9 +181,9 @@ def faults(given: Any) -> Iterator[Fault]:
     for key, value in given.items():
         check = _CHECKS.get(key)
         if check is None:
-            yield Fault((key,), f"is no setting of a profile; there are {', '.join(_CHECKS)}")
+            yield Fault((key,), Phrase("is no setting of a profile; there are {known}", known=", ".join(_CHECKS)))
         elif (wanted := check(value)) != "":
-            yield Fault((key,), f"is not {wanted}")
+            yield Fault((key,), Phrase("is not {wanted}", wanted=Phrase.of(wanted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +246,13 @@ Check = Callable[[Any], str]
 
 
 def _one_of(*words: str) -> Check:
-    return lambda value: "" if value in words else f"one of {', '.join(words)}"
+    return lambda value: "" if value in words else Phrase("one of {words}", words=", ".join(words))
 
 
 def _some_of(*words: str) -> Check:
     def check(value: Any) -> str:
         good = isinstance(value, list) and all(isinstance(item, str) and item in words for item in value)
-        return "" if good else f"a list of {', '.join(words)}"
+        return "" if good else Phrase("a list of {words}", words=", ".join(words))
 
     return check
 
@@ -284,7 +285,7 @@ def _path(value: Any) -> str:
     path = value.removeprefix(VERSION) if isinstance(value, str) else ""
     good = path.startswith("/") and not path.startswith("//")
     good = good and not any(sign in path for sign in ("..", "?", "#", "\\", "@", " ", "{"))
-    return "" if good else f"a path that begins with a single /, or with {VERSION}/"
+    return "" if good else Phrase("a path that begins with a single /, or with {version}/", version=VERSION)
 
 
 def _names(value: Any) -> str:
@@ -292,24 +293,24 @@ def _names(value: Any) -> str:
         key in PARAMETERS and isinstance(name, str) and name and name not in RESERVED_BODY
         for key, name in value.items()
     )
-    return "" if good else f"a table from {', '.join(PARAMETERS)} to the provider's names"
+    return "" if good else Phrase("a table from {words} to the provider's names", words=", ".join(PARAMETERS))
 
 
 def _usage(value: Any) -> str:
     good = isinstance(value, dict) and all(key in USAGE and _texts(places) == "" for key, places in value.items())
-    return "" if good else f"a table from {', '.join(USAGE)} to lists of places"
+    return "" if good else Phrase("a table from {words} to lists of places", words=", ".join(USAGE))
 
 
 def _headers(value: Any) -> str:
     good = isinstance(value, dict) and all(
         isinstance(text, str) and name.lower() not in RESERVED_HEADERS for name, text in value.items()
     )
-    return "" if good else f"a table of texts without {', '.join(sorted(RESERVED_HEADERS))}"
+    return "" if good else Phrase("a table of texts without {words}", words=", ".join(sorted(RESERVED_HEADERS)))
 
 
 def _body(value: Any) -> str:
     if not isinstance(value, dict) or RESERVED_BODY & value.keys():
-        return f"a table without {', '.join(sorted(RESERVED_BODY))}"
+        return Phrase("a table without {words}", words=", ".join(sorted(RESERVED_BODY)))
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
