@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from engine.runs.request import chat_messages, request_of
     from engine.runs.run import Edits, Mode, Prewriting, Run
     from engine.runs.save import Saved, record, save_passage
+    from engine.runs.unfinished import Answer, Unfinished, UnfinishedPassages
     from engine.runs.unkept import UnkeptPassages
     from engine.runs.usage import TokenUsage
     from engine.runs.view import CallView, PlanView, RetryView, RunView
 
 __all__ = [
+    "Answer",
     "CallView",
     "ClarifyEvent",
     "Directions",
@@ -57,6 +59,8 @@ __all__ = [
     "TokenUsage",
     "ToolCallEvent",
     "ToolResultEvent",
+    "Unfinished",
+    "UnfinishedPassages",
     "UnkeptPassages",
     "chat_messages",
     "generation_log",
@@ -89,6 +93,7 @@ __getattr__ = names_of(
         "request": ("chat_messages", "request_of"),
         "run": ("Edits", "Mode", "Prewriting", "Run"),
         "save": ("Saved", "record", "save_passage"),
+        "unfinished": ("Answer", "Unfinished", "UnfinishedPassages"),
         "unkept": ("UnkeptPassages",),
         "usage": ("TokenUsage",),
         "view": ("CallView", "PlanView", "RetryView", "RunView"),

@@ -80,6 +80,8 @@ def generation_log(run: Run, created_at: str) -> dict[str, Any]:
     if planner is not None:
         log |= _planning(planner, run)
         own["prewriter"] = _own(planner)
+    elif view.brief:
+        log["prewriterBrief"] = view.brief
     if view.warnings:
         own["warnings"] = list(view.warnings)
     if view.error is not None:

@@ -86,7 +86,8 @@ class Run:
     `on_text` is called with each piece of text, `on_event` with every event, both on the engine's thread; they must not
     block. `tools` work on `host`. `input` is the author's own words, where the prompt's are made of them; `mode` and
     `replaced` say what the passage is to the story, `target` is the id of the fragment that the run is about.
-    `clarify_round` counts the earlier rounds of questions of a run that only plans. `now` gives seconds since 1970.
+    `clarify_round` counts the earlier rounds of questions of a run that only plans. `brief` is what the prompt was
+    made of where no prewriter makes one. `now` gives seconds since 1970.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Run:
         max_steps: int = DEFAULT_STEPS,
         history: tuple[ChatMessage, ...] = (),
         prewriting: Prewriting | None = None,
+        brief: str | None = None,
         edits: Edits = "ask",
         input: str | None = None,
         mode: Mode = "generate",
@@ -137,7 +139,7 @@ class Run:
         self._error: Failure | None = None
         self._rewritten = False
         self._warnings: tuple[str, ...] = ()
-        self._brief: str | None = None if prewriting is None else ""
+        self._brief = brief if prewriting is None else ""
         self._brief_given: asyncio.Future[str] | None = None
         self._brief_seconds = 0.0
         self._plans: dict[str, _Planned] = {}
@@ -231,7 +233,7 @@ class Run:
                 rewritten=self._rewritten,
                 warnings=(*(planner.warnings if planner is not None else ()), *turn.warnings, *self._warnings),
                 thoughts=self._joined(turn),
-                brief=self._brief or planner.text if planner is not None else None,
+                brief=self._brief or planner.text if planner is not None else self._brief,
                 brief_thoughts=self._joined(planner) if planner is not None else "",
                 reviewing=self._brief_given is not None,
                 step=at.step,

@@ -141,6 +141,7 @@ class Generation:
         span: Span | None = None,
         clarifications: tuple[tuple[str, str], ...] = (),
         clarify_round: int | None = None,
+        brief: str = "",
         sources: Sources | None = None,
         history: tuple[ChatMessage, ...] = (),
         on_event: Callable[[RunEvent], None] | None = None,
@@ -159,7 +160,7 @@ class Generation:
         regenerate and refine, else the agent's subject; without it the session's target. `span` is what of a passage is
         transformed, and how; without it all of it is rewritten as the input says. `clarifications` are the
         prewriter's questions and the author's answers, `clarify_round` how often it has asked (left out: once if there
-        are any). `sources` take the place of what `fragment` would say. `history` are messages behind the prompt; of
+        are any). `brief` is what the passage is written from without another plan, in a story that plans them. `sources` take the place of what `fragment` would say. `history` are messages behind the prompt; of
         an agent that is talked to, the input is one if there are none. `edits` says what becomes of changes (left out:
         they are applied where the story says so, else the run waits for the author). `directions` is how many the
         agent for those is to propose.
@@ -187,7 +188,9 @@ class Generation:
         plans = definition.name == WRITER and settings.generation_mode == "prewriter"
         if plans:
             # Until there is a brief, and where there is to be none, the whole context.
-            sources = replace(sources, brief="")
+            sources = replace(sources, brief=brief.strip())
+        elif not is_blank(brief):
+            raise WrongInput("a brief is for the writer of a story that plans its passages")
         elif definition.name == PREWRITER:
             sources = replace(sources, planning=planning)
         prompt = self._prompt(session, config, author_input, sources, provider, model)
@@ -199,7 +202,7 @@ class Generation:
         else:
             steps = STEPS.get(definition.name, DEFAULT_STEPS) if max_steps is None else max_steps
         prewriting = None
-        if plans and not replays:
+        if plans and not replays and is_blank(brief):
             prewriting = self._prewriting(
                 session, config, author_input, sources, planning, provider, model, steps, review_brief, words_per_second
             )
@@ -223,6 +226,7 @@ class Generation:
             max_steps=steps,
             history=history or self.opening(prompt, directions),
             prewriting=prewriting,
+            brief=brief.strip() or None,
             edits=edits or ("apply" if when_applied(settings).at_once else "ask"),
             input=said,
             mode=mode,

@@ -1,4 +1,5 @@
-"""`workspace.passages`: what becomes of the passages that runs write, and of the directions they are written for."""
+"""`workspace.passages`: what becomes of the passages that runs write, and of what is written for them:
+directions, answers, briefs."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from engine.errors import StonehandError
-from engine.runs import Directions, UnkeptPassages
+from engine.runs import Directions, UnfinishedPassages, UnkeptPassages
 from engine.runtime import Runtime
 from engine.story import Fragment, StoryFolder
 
 if TYPE_CHECKING:
-    from engine.runs import Run, RunView, Saved
+    from engine.runs import Run, RunView, Saved, Unfinished
 
 RECORDED_EVERY = 1.0
 """Seconds between two writes of a passage that is arriving."""
@@ -45,6 +46,7 @@ class Passages:
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
         self._unkept = UnkeptPassages(state / "passages")
         self._directions = Directions(state / "directions")
+        self._unfinished = UnfinishedPassages(state / "unfinished")
         self._keeping = threading.Lock()
 
     def record(self, run: Run, stream: concurrent.futures.Future[RunView]) -> None:
@@ -85,6 +87,14 @@ class Passages:
     def remember_direction(self, story_id: str, branch: str, text: str) -> None:
         """Keep a direction as it is being written; an empty one is forgotten. Waits; raises `StonehandError`."""
         self._directions.write(self._story(story_id).content_root(branch), text)
+
+    def unfinished(self, story_id: str, branch: str) -> Unfinished | None:
+        """What the passage that was begun last on a branch waits for, perhaps in an earlier session. Waits."""
+        return self._unfinished.read(self._story(story_id).content_root(branch))
+
+    def remember_unfinished(self, story_id: str, branch: str, unfinished: Unfinished | None) -> None:
+        """Keep answers and a brief as they are being written; None forgets them. Waits; raises `StonehandError`."""
+        self._unfinished.write(self._story(story_id).content_root(branch), unfinished)
 
     def left(self) -> list[Path]:
         """Texts of passages that were neither kept nor discarded when their program ended; each is told of once."""

@@ -346,6 +346,20 @@ def test_the_author_can_rewrite_the_brief(workspace: Workspace, planned: Path, b
         run.use_brief("late")
 
 
+def test_a_passage_is_written_from_a_brief_without_another_plan(
+    workspace: Workspace, planned: Path, begin: Begin
+) -> None:
+    writer, planner = Scripted(says("Text.")), Scripted(says("Never."))
+    run = begin(WRITER, writer, "Put it out.", {PLANNER: planner}, brief="Mine.\n")
+    view = workspace.generation.start(run).result(20)
+    sent = "".join(message.content for message in writer.requests[0].messages)
+    assert "## Writing Brief\n\nMine." in sent and "Put it out." not in sent and not planner.requests
+    assert (view.brief, logs(planned)[0]["prewriterBrief"]) == ("Mine.", "Mine.")
+    settings(planned, generationMode="standard")
+    with pytest.raises(WrongInput, match="plans its passages"):
+        begin(WRITER, writer, brief="Mine.")
+
+
 def test_a_brief_that_was_being_changed_is_not_lost(
     workspace: Workspace, planned: Path, begin: Begin, tmp_path: Path
 ) -> None:
