@@ -158,12 +158,12 @@ class Generation:
         `provider` and `model` as for `wire`; None is what the agent resolves to, and its prewriter by itself.
         `fragment` is the id of what the run is about: the passage another version is written of, in the modes
         regenerate and refine, else the agent's subject; without it the session's target. `span` is what of a passage is
-        transformed, and how; without it all of it is rewritten as the input says. `clarifications` are the
-        prewriter's questions and the author's answers, `clarify_round` how often it has asked (left out: once if there
-        are any). `brief` is what the passage is written from without another plan, in a story that plans them. `sources` take the place of what `fragment` would say. `history` are messages behind the prompt; of
-        an agent that is talked to, the input is one if there are none. `edits` says what becomes of changes (left out:
-        they are applied where the story says so, else the run waits for the author). `directions` is how many the
-        agent for those is to propose.
+        transformed, and how; without it all of it is rewritten as the input says. `clarifications` are the prewriter's
+        questions and the author's answers, `clarify_round` how often it has asked (left out: once if there are any).
+        `brief` is what the passage is written from without another plan, in a story that plans them. `sources` take the
+        place of what `fragment` would say. `history` are messages behind the prompt; of an agent that is talked to, the
+        input is one if there are none. `edits` says what becomes of changes (left out: they are applied where the story
+        says so, else the run waits for the author). `directions` is how many the agent for those is to propose.
 
         Raises `StonehandError`: `WrongInput` and `NotFound` for what does not fit the agent or is not there.
         """
