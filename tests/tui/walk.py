@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
+from textual.screen import ModalScreen
+
+from engine.document.by_block import Difference
+from engine.tools import Direction, Question
+from engine.tools.collected import Option
 from tests.engine.runs.test_history import write_log
 from tests.tui.editor import Editor
 from tui.screens.agent_run import AgentRunScreen
+from tui.screens.branch_name import BranchNameDialog
+from tui.screens.bundle_file import BundleFileDialog
 from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
-from tui.screens.conversations import ConversationsDialog
+from tui.screens.conflict import ConflictScreen
+from tui.screens.conversations import ConversationsDialog, TitleDialog
+from tui.screens.directions import DirectionsDialog
 from tui.screens.jump import JumpDialog
+from tui.screens.name import NameDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
+from tui.screens.pin import PinDialog
 from tui.screens.plan import PlanDialog
+from tui.screens.preview import PreviewDialog, SubjectDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.properties import PropertiesDialog
+from tui.screens.question import Answer, QuestionDialog
+from tui.screens.report import ReportDialog
 from tui.screens.target import TargetDialog
 
 
@@ -152,6 +168,7 @@ async def every_screen(ed: Editor) -> AsyncIterator[str]:
     await leave()
     await ed.press("ctrl+g")
     await ed.until(lambda: isinstance(ed.app.screen, PlanDialog), "the change")
+    await ed.pilot.pause()
     yield "agent: changes"
     await ed.press("d")
     await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen))
@@ -163,3 +180,68 @@ async def open_agent(ed: Editor, agent: str) -> None:
     await ed.desk.open_story(ed.session.story, ed.session.branch, agent)
     await ed.until(lambda: ed.session.agent == agent and ed.session.rows, agent)
     await ed.press("g")
+
+
+async def every_dialog(ed: Editor) -> AsyncIterator[str]:
+    """Brings the dialogs to the front that `every_screen` passes by; the editor is on the same config.
+
+    What they ask comes of a conflict, of models or of other programs, and is made up here.
+    """
+    await ed.goto("cb-stylea")
+    for keys, kind in (("r", PropertiesDialog), ("x", BundleFileDialog), ("i", BundleFileDialog), ("C", TargetDialog)):
+        await ed.press(keys)
+        await ed.until(lambda kind=kind: isinstance(ed.app.screen, kind), kind.__name__)
+        yield f"{kind.__name__} {keys}"
+        await _left(ed)
+    await ed.goto("story-info")
+    await ed.press("r")
+    await ed.until(lambda: isinstance(ed.app.screen, PinDialog), "the order of a built-in block")
+    yield "PinDialog"
+    await _left(ed)
+    await ed.press("p")
+    await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
+    await ed.press("i")
+    await ed.until(lambda: isinstance(ed.app.screen, PreviewDialog), "the inputs of a preview")
+    yield "PreviewDialog"
+    await _left(ed)
+    await _left(ed)
+    for dialog in _made_up():
+        ed.app.push_screen(dialog)
+        await ed.until(lambda dialog=dialog: ed.app.screen is dialog, type(dialog).__name__)
+        yield type(dialog).__name__
+        await _left(ed)
+
+
+def _made_up() -> Iterator[ModalScreen[Any]]:
+    texts = {"mine": "Short sentences.", "theirs": "Long ones.", "both": None}
+    sides = ("both", "mine", "theirs")
+    yield ConflictScreen(
+        (
+            Difference(("block", "cb-stylea"), "House style", ("edits its text",), ("edits its text",), sides, texts),
+            Difference(("setting", "blockOrder"), "blockOrder", (), ("moves blocks",), ("mine", "theirs"), {}),
+        ),
+        {"cb-stylea": "House style"},
+    )
+    directions = (
+        Direction("The berth", "Ines asks.", "Ines asks about it.", "linger"),
+        Direction("Fog", "It comes.", ""),
+    )
+    yield DirectionsDialog(directions)
+    options = (Option("Ines", "She counts."), Option("Nobody"))
+    yield QuestionDialog(Question("Who sees it?", "Witness", options=options), Answer(), 1, 3)
+    yield QuestionDialog(Question("Which omens?", "Omens", several=True, options=options), Answer((1,), "gulls"), 2, 3)
+    yield QuestionDialog(Question("How does it end?", "End"), Answer(), 3, 3)
+    yield BranchNameDialog("A new branch", fork=True)
+    lines = [f"generation.writer: switches {name} off" for name in ("summary", "tools", "fog")] * 9
+    yield ReportDialog("Import", lines, [("y", "Take over"), ("escape", "Cancel")])
+    yield NameDialog("A model of Nova", ["nova-1", "nova-2"], ("nova-1", "its default"))
+    yield TitleDialog("The title", "Who took it?")
+    yield SubjectDialog((("pr-aaaaaa", "The lamp", "prose"), ("ch-bafego", "Ines", "character")))
+
+
+async def _left(ed: Editor) -> None:
+    """Leave the screen in front; a text or a list in it may be left first."""
+    before = ed.app.screen
+    while ed.app.screen is before:
+        await ed.press("escape")
+        await ed.pilot.pause()
