@@ -16,9 +16,9 @@ from textual.widgets import Static
 
 from engine.errors import StonehandError
 from engine.prompt import Prompt
-from engine.runs import Run, RunView
+from engine.runs import Run, RunView, Unfinished
 from engine.session import Session
-from engine.text import collapse_space
+from engine.text import collapse_space, is_blank
 from engine.workspace import REHEARSAL, Replay
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
@@ -87,6 +87,8 @@ class PassageScreen(PassageAsking):
         direction.load(self._session.author_input)
         if not self._session.author_input:
             self.begin(self._recall, "direction")
+        if self._provider is None:  # another one is a run that is made again
+            self.begin(self._recall_unfinished, "unfinished")
         direction.focus()
         self._show_label()
         self._show_status()
@@ -120,10 +122,22 @@ class PassageScreen(PassageAsking):
         else:
             if not self._kept:
                 self.say(t("passage.discarded"))
-            self.begin(lambda: self._send(self._target), "begin", exclusive=True)
+            left = self._unfinished
+            if left is None or is_blank(left.brief) or not (self._brief_left and self._brief_shown):
+                self.begin(lambda: self._send(self._target), "begin", exclusive=True)
+            else:
+                self.begin(lambda: self._write_from(left), "begin", exclusive=True)
 
-    async def _send(self, target: Target, said: tuple[tuple[str, str], ...] = (), asked: int = 0) -> None:
-        """Write; `said` are questions and their answers, `asked` how often there were any."""
+    async def _write_from(self, left: Unfinished) -> None:
+        """Write from a brief that there is."""
+        await self._send(Target(left.mode, left.target, left.name), left.said, left.round, left.brief)
+
+    async def _send(
+        self, target: Target, said: tuple[tuple[str, str], ...] = (), asked: int = 0, brief: str = ""
+    ) -> None:
+        """Write; `said` are questions and their answers, `asked` how often there were any, `brief` what the passage is
+        written from where that is planned.
+        """
         session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
         config, provider, model = session.document.config, self._provider_asked, self._model or None
@@ -142,6 +156,7 @@ class PassageScreen(PassageAsking):
                     fragment=target.id,
                     clarifications=said,
                     clarify_round=asked,
+                    brief=brief,
                     review_brief=True,
                 )
             )
@@ -156,7 +171,9 @@ class PassageScreen(PassageAsking):
         if prompt.warnings:
             self.say(of_engine(prompt.warnings[0]), warning=True)
         self._run, self._run_target = run, target
-        self._said, self._answers, self._offered = said, [], ""
+        self._said, self._offered = said, ""
+        if not said and not brief:
+            self._take_up(None)
         self._kept = False
         self._show_brief(False)
         view = self.query_one("#passage", StreamView)
@@ -206,6 +223,7 @@ class PassageScreen(PassageAsking):
             self._timer.stop()
             self._timer = None
             self._kept = self._kept or not seen.text.strip()
+            self._conclude(seen)
             if seen.failure:
                 self._kept = True  # what a failed run wrote can't be saved
                 self.say(of_engine(seen.failure), warning=True)
@@ -241,6 +259,7 @@ class PassageScreen(PassageAsking):
             text, self._stated = t("passage.suggesting"), ()
         elif run is None:
             text = t("passage.rehearsal-how", name=name) if rehearsing else name
+            text = self._what_waits(None) or text
         else:
             seen = run.view()
             second = int(seen.seconds)
@@ -267,18 +286,20 @@ class PassageScreen(PassageAsking):
                 parts.append(t("passage.kept"))
             elif seen.finished and not self._kept and seen.text.strip():
                 parts.append(t("passage.undecided"))
-            if self._brief_shown and not seen.reviewing:
+            if self._brief_shown and not seen.reviewing and not self._brief_left:
                 parts.insert(0, t("passage.brief-shown"))
             text = " · ".join(filter(None, parts))
         self.query_one("#status", Static).update(Content(visible(text)))
 
-    def _what_waits(self, seen: RunView) -> str:
+    def _what_waits(self, seen: RunView | None) -> str:
         """What the author is asked to do."""
-        if self._questions_wait:
-            return t("passage.questions-wait", count=len(seen.questions))
-        if seen.waiting_plans:
+        if self._unfinished is not None and self._questions_wait:
+            return t("passage.questions-wait", count=len(self._unfinished.questions))
+        if seen is not None and seen.waiting_plans:
             return t("passage.changes-wait", count=len(seen.waiting_plans[0].plan.changes))
-        return t("passage.brief-waits") if seen.reviewing else ""
+        if seen is not None and seen.reviewing:
+            return t("passage.brief-waits")
+        return t("passage.brief-left" if self._brief_shown else "passage.brief-aside") if self._brief_left else ""
 
     def say_again(self) -> None:
         self._show_label()
@@ -339,17 +360,28 @@ class PassageScreen(PassageAsking):
     def _direction_edited(self) -> None:
         if self._find is not None:
             self._find.refresh_matches()
+        self._remember_soon()
+
+    def _remember_soon(self) -> None:
         if self._remembering is None:
             self._remembering = self.set_timer(REMEMBER_PAUSE, self._remember)
 
     def _remember(self) -> None:
-        self._remembering = None
-        session, workspace = self._session, self.workspace
-        text = self.query_one("#direction", TextEditor).value
-        self.begin(
-            lambda: self.wait(lambda: workspace.passages.remember_direction(session.story, session.branch, text)),
-            "direction",
-        )
+        self.begin(self._remember_now, "direction")
+
+    async def _remember_now(self) -> None:
+        """Bring what was written, and what waits, to disk."""
+        if self._remembering is not None:
+            self._remembering.stop()
+            self._remembering = None
+        story, branch, passages = self._session.story, self._session.branch, self.workspace.passages
+        text, waits = self.query_one("#direction", TextEditor).value, self._unfinished
+
+        def write() -> None:
+            passages.remember_direction(story, branch, text)
+            passages.remember_unfinished(story, branch, waits)
+
+        await self.wait(write)
 
     # -- what becomes of it
 
@@ -381,6 +413,9 @@ class PassageScreen(PassageAsking):
             self.report(StonehandError.of(skipped))
         if saved.problem is not None:
             self.report(StonehandError(t("passage.log-not-kept", problem=of_engine(saved.problem.message))))
+        self._take_up(None)
+        self._show_brief(False)
+        self._show_run()
         self._show_status()
         return True
 
@@ -398,7 +433,8 @@ class PassageScreen(PassageAsking):
         """Forget the passage."""
         if self._run is not None:
             self.workspace.passages.discard(self._run)
-        self._run, self._kept, self._said, self._answers = None, True, (), []
+        self._run, self._kept, self._said = None, True, ()
+        self._take_up(None)
         self._show_brief(False)
         self.query_one("#passage", StreamView).clear()
         self._show_status()
@@ -450,29 +486,32 @@ class PassageScreen(PassageAsking):
             if self._suggesting is not None:
                 self._suggesting.stop()
             self._session.author_input = self.query_one("#direction", TextEditor).value
+            if self._remembering is not None:
+                await self._remember_now()
             self.dismiss(None)
 
     async def settle(self) -> bool:
         """Ask what becomes of a passage that is open; False when the user wants to stay."""
         from tui.screens.choice import ChoiceDialog
 
-        answers = self._questions_wait and any(item.words or item.chosen for item in self._answers)
-        if self._kept and not self.running and not answers:
+        if self._kept and not self.running:
             return True
         run = self._run
         seen = run.view() if run is not None else None
         title = t("passage.still") if self.running else t("passage.not-kept")
         choices = [("k", t("passage.keep")), ("d", t("passage.discard")), ("escape", t("passage.stay"))]
-        if answers:
-            title = t("passage.not-answered")
-            choices = [("d", t("passage.drop-answers")), ("escape", t("passage.stay"))]
-        elif seen is not None and seen.phase == "asking":
+        if seen is not None and seen.phase == "asking":
             title = t("passage.still-waits")
             if not seen.text.strip():
+                choices[0] = ("l", t("passage.leave-brief"))
+            if not seen.text.strip() and not seen.reviewing:
                 del choices[0]
         key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
         if key is None:
             return False
+        if key == "l":
+            self.action_stop()
+            return True
         if key == "k" and run is not None:
             self.action_stop()
             while self.running:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 
 from engine.errors import StonehandError
-from engine.text import collapse_space
+from engine.runs import Answer, Unfinished
+from engine.text import collapse_space, is_blank
 from engine.workspace import REHEARSAL
 from tui.language import t
 from tui.screens.base import WorkingScreen
@@ -18,12 +20,11 @@ from tui.widgets.text_editor import TextEditor
 
 if TYPE_CHECKING:
     from engine.prompt import Prompt
-    from engine.runs import Mode, Run
+    from engine.runs import Mode, Run, RunView
     from engine.runs.view import PlanView
     from engine.session import Session
     from engine.tools import Direction
     from engine.workspace import Fragment
-    from tui.screens.question import Answer
 
 DIRECTIONS = "directions.suggest"
 NAME_LENGTH = 40
@@ -56,8 +57,8 @@ class PassageAsking(WorkingScreen[None]):
         self._target = target
         self._run: Run | None = None
         self._run_target = Target()
-        self._answers: list[Answer] = []
         self._said: tuple[tuple[str, str], ...] = ()
+        self._unfinished: Unfinished | None = None
         self._suggesting: Run | None = None
         self._proposed: tuple[Direction, ...] = ()
         self._brief_editor: TextEditor | None = None
@@ -70,7 +71,12 @@ class PassageAsking(WorkingScreen[None]):
     def running(self) -> bool:
         raise NotImplementedError
 
-    async def _send(self, target: Target, said: tuple[tuple[str, str], ...] = (), asked: int = 0) -> None:
+    async def _send(
+        self, target: Target, said: tuple[tuple[str, str], ...] = (), asked: int = 0, brief: str = ""
+    ) -> None:
+        raise NotImplementedError
+
+    def _remember_soon(self) -> None:
         raise NotImplementedError
 
     async def _may_send(self, prompt: Prompt) -> bool:
@@ -139,9 +145,48 @@ class PassageAsking(WorkingScreen[None]):
 
     @property
     def _questions_wait(self) -> bool:
-        """Whether the run ended with questions that were not answered yet."""
-        run = self._run
-        return run is not None and run.view().finish == "clarify" and not self.running
+        """Whether there are questions that the prewriter did not get all its answers to yet."""
+        return self._unfinished is not None and bool(self._unfinished.questions) and not self.running
+
+    @property
+    def _brief_left(self) -> bool:
+        """Whether there is a brief, of a run that is over, that another run can write from."""
+        waits = self._unfinished
+        return waits is not None and not waits.questions and self._brief_editor is not None and not self.running
+
+    def _take_up(self, unfinished: Unfinished | None) -> None:
+        """Have this wait for the author, on disk too."""
+        self._unfinished = unfinished
+        self._remember_soon()
+
+    async def _recall_unfinished(self) -> None:
+        """Go on with what waited in an earlier session."""
+        session, workspace = self._session, self.workspace
+        found = await self.wait(lambda: workspace.passages.unfinished(session.story, session.branch))
+        if found is None or self._unfinished is not None or self._run is not None:
+            return
+        self._unfinished, self._said = found, found.said
+        self._target = self._run_target = Target(found.mode, found.target, found.name)
+        self._show_label()
+        if not found.questions:
+            await self._edit_brief(found.brief)
+        self._show_status()
+
+    def _waits_with(self, **more: Any) -> Unfinished:
+        """What waits after the rounds of questions that the run was given the answers of."""
+        run, target = self._run, self._run_target
+        asked = run.prewriting.round if run is not None and run.prewriting is not None else 0
+        return replace(Unfinished(target.mode, target.id, target.name, self._said, asked), **more)
+
+    def _conclude(self, seen: RunView) -> None:
+        """A run is over: take up its questions, forget those that were answered, offer a brief again."""
+        waits = self._unfinished
+        if seen.finish == "clarify":
+            self._take_up(self._waits_with(questions=seen.questions, answers=(Answer(),) * len(seen.questions)))
+        elif seen.phase == "done" and waits is not None and waits.questions:
+            self._take_up(None)
+        elif self._brief_left and waits is not None and not is_blank(waits.brief):
+            self._show_brief(bool(seen.failure) or is_blank(seen.text))
 
     def _waiting_plan(self) -> PlanView | None:
         """The plan that was not decided on longest, which a run may wait for."""
@@ -155,7 +200,7 @@ class PassageAsking(WorkingScreen[None]):
             self.begin(self._ask, "ask", exclusive=True)
         elif plan is not None:
             self.begin(lambda: self._decide(plan), "ask", exclusive=True)
-        elif self._reviewing and self._brief_editor is not None:
+        elif (self._reviewing or self._brief_left) and self._brief_editor is not None:
             self._show_brief(True)
             self._brief_editor.focus()
         else:
@@ -176,31 +221,39 @@ class PassageAsking(WorkingScreen[None]):
 
     async def _ask(self) -> None:
         """Ask the prewriter's questions one by one, and write with the answers there are."""
-        from tui.screens.question import Answer, QuestionDialog
+        from tui.screens.question import QuestionDialog
 
-        run = self._run
-        if run is None:
+        waits = self._unfinished
+        if waits is None:
             return
-        questions = run.view().questions
-        if len(self._answers) != len(questions):
-            self._answers = [Answer()] * len(questions)
-        asked = (run.prewriting.round if run.prewriting is not None else 0) + 1
+        questions, rounds = waits.questions, waits.round + 1
         for at, question in enumerate(questions):
-            dialog = QuestionDialog(question, self._answers[at], at + 1, len(questions))
-            self._answers[at], then = await self.app.push_screen_wait(dialog)
+            remember = partial(self._answered, at)
+            dialog = QuestionDialog(question, waits.answers[at], at + 1, len(questions), remember)
+            answer, then = await self.app.push_screen_wait(dialog)
+            waits = self._answered(at, answer)
             if then == "later":
                 return
             if then == "write":
-                asked = self.workspace.generation.clarifying_rounds
+                rounds = self.workspace.generation.clarifying_rounds
                 break
         given = [
             (question.question, answer.text(question))
-            for question, answer in zip(questions, self._answers, strict=True)
+            for question, answer in zip(questions, waits.answers, strict=True)
         ]
         pairs = tuple((question, answer) for question, answer in given if answer)
         # Who answers nothing wants to be asked no more.
-        asked = asked if pairs else self.workspace.generation.clarifying_rounds
-        await self._send(self._run_target, (*self._said, *pairs), asked)
+        rounds = rounds if pairs else self.workspace.generation.clarifying_rounds
+        await self._send(Target(waits.mode, waits.target, waits.name), (*waits.said, *pairs), rounds)
+
+    def _answered(self, at: int, answer: Answer) -> Unfinished:
+        """Take the answer to a question, as far as it is given."""
+        waits = self._unfinished
+        assert waits is not None
+        answers = (*waits.answers[:at], answer, *waits.answers[at + 1 :])
+        if answers != waits.answers:
+            self._take_up(replace(waits, answers=answers))
+        return replace(waits, answers=answers)
 
     # -- the brief
 
@@ -210,6 +263,10 @@ class PassageAsking(WorkingScreen[None]):
 
     async def _offer_brief(self, brief: str) -> None:
         """Put the brief where it can be changed, before the writer begins."""
+        self._take_up(self._waits_with(brief=brief))
+        await self._edit_brief(brief)
+
+    async def _edit_brief(self, brief: str) -> None:
         if self._brief_editor is None:
             self._brief_editor = TextEditor(id="brief")
             await self.mount(self._brief_editor, after=self.query_one("#passage"))
@@ -233,20 +290,26 @@ class PassageAsking(WorkingScreen[None]):
 
     @on(TextEditor.Edited, "#brief")
     def _brief_edited(self) -> None:
-        if self._run is not None and self._brief_editor is not None:
-            self._run.draft_brief(self._brief_editor.value)
+        if self._brief_editor is None:
+            return
+        brief = self._brief_editor.value
+        if self._run is not None:
+            self._run.draft_brief(brief)
+        if self._unfinished is not None and brief != self._unfinished.brief:
+            self._take_up(replace(self._unfinished, brief=brief))
 
     def action_brief(self) -> None:
         """Show the brief in place of the passage, or the passage again."""
-        if self._run is None or not self._run.view().brief:
+        if not self._brief_left and (self._run is None or not self._run.view().brief):
             self.say(t("passage.no-brief"), warning=True)
         else:
             self._show_brief(not self._brief_shown)
             self._show_run()
+            self._show_status()
 
     def _show_brief(self, shown: bool) -> None:
         self._brief_shown = shown
-        editing = shown and self._reviewing and self._brief_editor is not None
+        editing = shown and (self._reviewing or self._brief_left)
         focused = self._brief_editor is not None and self._brief_editor.has_focus
         if self._brief_editor is not None:
             self._brief_editor.display = editing

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from textual import on
@@ -13,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from engine.runs import Answer
 from tui.actions import Place
 from tui.language import t
 from tui.safe_text import visible
@@ -22,25 +24,14 @@ if TYPE_CHECKING:
     from engine.tools import Question
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the author said to a question: `chosen` of its options, by their place, and `words` of their own."""
-
-    chosen: tuple[int, ...] = ()
-    words: str = ""
-
-    def text(self, question: Question) -> str:
-        """The answer as it is given to the prewriter; empty when there is none."""
-        labels = [question.options[at].label for at in self.chosen]
-        return "; ".join(filter(None, (*labels, self.words.strip())))
-
-
 Then = Literal["next", "write", "later"]
 """What comes after a question: the next one, writing with the answers there are, or leaving them all for later."""
 
 
 class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
-    """Asks one question; `answer` is what was said to it before. What is typed is handed back however it is left."""
+    """Asks one question; `answer` is what was said to it before. What is typed is handed back however it is left, and
+    to `remember` as it is typed.
+    """
 
     places: tuple[Place, ...] = ("app",)
     BINDINGS = [
@@ -50,8 +41,11 @@ class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
         ("space", "choose", "Choose"),
     ]
 
-    def __init__(self, question: Question, answer: Answer, number: int, count: int) -> None:
+    def __init__(
+        self, question: Question, answer: Answer, number: int, count: int, remember: Callable[[Answer], object]
+    ) -> None:
         super().__init__()
+        self._remember = remember
         self._question, self._answer = question, answer
         self._number, self._count = number, count
 
@@ -100,6 +94,15 @@ class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
         chosen = set(self._answer.chosen) ^ {at}
         self._answer = replace(self._answer, chosen=tuple(sorted(chosen)))
         self.query_one(OptionList).replace_option_prompt_at_index(at, self._label(at))
+        self._remember(self._now())
+
+    @on(Input.Changed, "#words")
+    def _typed(self) -> None:
+        self._remember(self._now())
+
+    def _now(self) -> Answer:
+        """The answer as it stands."""
+        return replace(self._answer, words=self.query_one("#words", LineInput).value)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.models.wire.base import Failure
 from engine.tools.offering import CORE
 from engine.workspace.generation import Generation
 from engine.workspace.wires import Wires
@@ -89,10 +90,9 @@ async def test_questions_then_a_brief_then_the_passage(
         await fronted(ed, PassageScreen)
         assert ed.shows("3 questions wait") and not writer.requests
         await ed.press("escape")
-        await fronted(ed, ChoiceDialog)
-        assert ed.shows("not answered yet"), "answers are not lost unasked"
-        await ed.press("escape")
-        await fronted(ed, PassageScreen)
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await generating(ed)
+        await ed.until(lambda: ed.shows("3 questions wait"), "the questions, of which no answer is lost")
         await ed.press("f2")
         await fronted(ed, QuestionDialog)
         await ed.until(lambda: ed.shows("Who sees it?"))
@@ -114,7 +114,7 @@ async def test_questions_then_a_brief_then_the_passage(
         await finished(ed)
         assert ed.shows("The storm came.") and "Theirs. Mine." in writer.requests[0].messages[-1].content
         await ed.press("f3")
-        assert ed.shows("Theirs. Mine.") and ed.shows("f3 shows the passage")
+        assert ed.shows("Theirs. Mine.") and ed.shows("ctrl+g writes from it")
         await ed.press("f3")
         assert ed.shows("The storm came.")
         await ed.press("ctrl+s")
@@ -142,8 +142,39 @@ async def test_a_brief_that_waits_can_be_stopped_and_is_on_record(
         await finished(ed)
         await ed.until(lambda: logs(ed), "the log")
         assert logs(ed)[0]["prewriterBrief"] == "XTheirs." and not writer.requests
-        await ed.until(lambda: ed.focus == "passage", "the end")
-        assert ed.shows("XTheirs.") and ed.shows("stopped")
+        await ed.until(lambda: ed.shows("stopped") and ed.shows("ctrl+g writes from it, f3 puts it aside"))
+        assert ed.focus == "brief" and ed.shows("XTheirs.")
+
+
+async def test_a_brief_is_written_from_after_a_failure_and_in_another_session(
+    editor: Open, planned: Path, scripted: Callable[[dict[str, Scripted]], None]
+) -> None:
+    planner = Scripted(says("Theirs."))
+    writer = Scripted((Failure("overloaded", "too busy"),), says("It came."))
+    scripted({WRITER: writer, PLANNER: planner})
+    async with editor((80, 24)) as ed:
+        await generating(ed)
+        await ed.press("ctrl+g")
+        await ed.until(lambda: ed.focus == "brief", "the brief")
+        await ed.press("ctrl+g")
+        await finished(ed)
+        await ed.until(lambda: ed.shows("failed") and ed.shows("ctrl+g writes from it") and ed.focus == "brief")
+        await ed.press("ctrl+end")
+        await ed.type("!")
+        waiting = ed.workspace.passages.unfinished
+        await ed.until(
+            lambda: (left := waiting("the-quay", "main")) is not None and left.brief == "Theirs.!", "the disk"
+        )
+    async with editor((80, 24)) as ed:
+        await generating(ed)
+        await ed.until(lambda: ed.shows("Theirs.!") and ed.shows("ctrl+g writes from it"))
+        await ed.press("ctrl+g")
+        await finished(ed)
+        assert ed.shows("It came.") and "Theirs.!" in writer.requests[1].messages[-1].content
+        assert len(planner.requests) == 1, "nothing is planned twice"
+        await ed.press("ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as pr-"))
+        await ed.until(lambda: ed.workspace.passages.unfinished("the-quay", "main") is None, "the end of it")
 
 
 async def test_a_passage_is_revised(editor: Open, scripted: Callable[[dict[str, Scripted]], None]) -> None:
