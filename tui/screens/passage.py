@@ -506,7 +506,9 @@ class PassageScreen(PassageAsking):
                 choices[0] = ("l", t("passage.leave-brief"))
             if not seen.text.strip() and not seen.reviewing:
                 del choices[0]
-        key = await self.app.push_screen_wait(ChoiceDialog(title, "", choices))
+        # Enter may come with an escape that was a split alt+enter (spec terminal, section 5, case 10): nothing stops.
+        dialog = ChoiceDialog(title, "", choices, safe=self.running or answers)
+        key = await self.app.push_screen_wait(dialog)
         if key is None:
             return False
         if key == "l":
