@@ -507,7 +507,7 @@ class PassageScreen(PassageAsking):
             if not seen.text.strip() and not seen.reviewing:
                 del choices[0]
         # Enter may come with an escape that was a split alt+enter (spec terminal, section 5, case 10): nothing stops.
-        dialog = ChoiceDialog(title, "", choices, safe=self.running or answers)
+        dialog = ChoiceDialog(title, "", choices, safe=self.running)
         key = await self.app.push_screen_wait(dialog)
         if key is None:
             return False
