@@ -10,9 +10,22 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.place import DOWN, ESCAPE, UP, Place, ctrl, edit_block, escape, go_to, under_cursor, until
+from tests.e2e.place import (
+    CTRL_HOME,
+    DOWN,
+    ESCAPE,
+    UP,
+    Place,
+    ctrl,
+    edit_block,
+    escape,
+    go_to,
+    under_cursor,
+    until,
+)
 from tests.tui.pty.harness import PtyApp
 
+PAGE_DOWN = b"\x1b[6~"
 DIALOG, SCREEN = 5_000, 17_000
 SCREENS = {
     "add": (b"a", "Add a block", DIALOG),
@@ -149,3 +162,45 @@ def test_streaming(place: Place) -> None:
     assert kept is not None
     text = json.loads((place.content / "fragments" / f"{kept[1]}.json").read_bytes())["content"]
     assert len(app.output) - start <= 4 * len(text.encode()) + 1_500, "four times the text, and the frame around it"
+
+
+def test_scrolling_in_a_text(place: Place) -> None:
+    """Line by line past the end of the field, and by pages; every line is another one."""
+    config = place.config
+    (block,) = (block for block in config["customBlocks"] if block["name"] == "House style")
+    words = "lamp quay tide berth "
+    block["content"] = "\n".join(f"{number * 7919 % 10_007:x} {words[number % 9 :]}" for number in range(90))
+    place.config_file.write_text(json.dumps(config), "utf-8")
+    with place.open(rows=16) as app:
+        edit_block(app, "House style")
+        app.write(CTRL_HOME)
+        app.drain(0.4)
+        sizes = [app.press(DOWN, quiet=0.06).size for _ in range(14)]
+        assert min(sizes) > 0 and max(sizes) <= 1_200
+        assert sum(size > 250 for size in sizes) > 2, "it has scrolled"
+        assert 0 < max(app.press(PAGE_DOWN, quiet=0.1).size for _ in range(2)) <= 1_500
+
+
+def test_streaming_in_a_conversation(place: Place) -> None:
+    with place.open(program=[sys.executable, "-c", FAST]) as app:
+        row = next(number for number, line in enumerate(app.screen().split("\n")) if "Librarian Chat" in line)
+        app.write(app.mouse(8, row) + app.mouse(8, row, release=True))
+        app.wait_for("Librarian Chat ·")
+        app.write(b"c")
+        app.wait_for("New conversation")
+        app.drain(0.4)
+        start = len(app.output)
+        app.write(b"Who took the book?\r")
+        until(lambda: _answers(place), "the answer is kept")
+        app.drain(0.4)
+        sent = len(app.output) - start
+    (answer,) = _answers(place)
+    assert len(answer) > 200
+    assert sent <= 4 * len(answer.encode()) + 3_000, "four times the text, and what tells of it"
+
+
+def _answers(place: Place) -> list[str]:
+    """What was answered in the conversations that are kept."""
+    files = (place.content / "librarian").glob("chat-*.json")
+    messages = [message for file in files for message in json.loads(file.read_bytes())["messages"]]
+    return [message["content"] for message in messages if message["role"] == "assistant"]
