@@ -107,10 +107,12 @@ class TitleDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
             yield LineInput(self._text, id="title", select_on_focus=False)
+            yield Button(t("properties.done"), id="done", variant="primary", compact=True)
 
     @on(Input.Submitted)
-    def _submitted(self, message: Input.Submitted) -> None:
-        self.dismiss(message.value)
+    @on(Button.Pressed, "#done")
+    def _done(self) -> None:
+        self.dismiss(self.query_one("#title", LineInput).value)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -11,9 +11,15 @@ from textual.events import MouseScrollDown
 from textual.geometry import Offset
 from textual.screen import ModalScreen, Screen
 
+from tests.engine.runs.test_history import write_log
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.actions import ACTIONS, PALETTE, Place, actions_in, bar_keys
+from tui.screens.branch_name import BranchNameDialog
+from tui.screens.conversations import ConversationsDialog, TitleDialog
+from tui.screens.pin import PinDialog
+from tui.screens.runs import RunsScreen
+from tui.screens.target import TargetDialog
 from tui.widgets.agent_list import AgentList
 from tui.widgets.bars import KeyBar
 
@@ -131,18 +137,28 @@ async def test_agents_and_modes_can_be_clicked(editor: Open) -> None:
 
 PLACES: dict[Place, str] = {
     "list": "", "desk": "", "app": "", "prompt": "p", "passage": "g",
-    "compare": "d", "difference": "d", "order": "O", "runs": "L", "chat": "c",
+    "compare": "d", "difference": "d", "order": "O", "runs": "L", "chat": "c", "agent-run": "g", "run-diff": "Ld",
+    "replay": "Lr",
 }  # fmt: skip
-"""Where actions can be used, and the key that goes there from the list."""
+"""Where actions can be used, and the keys that go there from the list."""
+AGENTS: dict[Place, str] = {"chat": "librarian.chat", "agent-run": "librarian.prose-transform"}
+"""The agents whose screens these are."""
 
 
 async def go(ed: Editor, place: Place) -> Screen[None]:
-    if place == "chat":
-        await ed.desk.open_story("the-quay", None, "librarian.chat")
-        await ed.until(lambda: ed.session.agent == "librarian.chat" and ed.session.rows)
-    if PLACES[place]:
-        await ed.press(PLACES[place])
-        await ed.until(lambda: ed.app.screen is not ed.desk and ed.app.screen.focused)
+    if place in AGENTS:
+        await ed.desk.open_story("the-quay", None, AGENTS[place])
+        await ed.until(lambda: ed.session.agent == AGENTS[place] and ed.session.rows)
+    if place in ("run-diff", "replay"):
+        write_log(ed.workspace.data / "stories" / "the-quay", "gen-mab1")
+    for key in PLACES[place]:
+        before = ed.app.screen
+        if isinstance(before, RunsScreen):
+            await ed.until(lambda before=before: before.run_view.sections, "the run")
+        await ed.press(key)
+        await ed.until(lambda before=before: ed.app.screen is not before and ed.app.screen.focused)
+    if place == "run-diff":
+        await ed.until(lambda: ed.app.screen.comparison, "the comparison")
     await ed.pilot.pause()
     screen: Screen[None] = ed.app.screen
     return screen
@@ -167,6 +183,8 @@ async def test_every_action_by_key_and_by_its_entry_in_the_palette(
         screen = await go(ed, place)
         if place in ("passage", "chat"):
             await ed.press("tab")  # out of the text, in which some keys edit
+        if place == "agent-run":
+            await ed.press("f6")  # to the passage, where enter is no answer
         if place not in ("list", "desk", "app", "prompt", "passage"):
             # Whether it can be used now is a claim of the tests of those screens.
             monkeypatch.setattr(screen, "check_action", lambda *_: True)
@@ -190,7 +208,7 @@ async def test_every_action_by_key_and_by_its_entry_in_the_palette(
     ("place", "size"),
     [
         *product(("list", "prompt", "passage"), ((40, 12), (80, 24), (200, 60))),
-        *product(("compare", "order", "runs", "chat"), ((80, 24),)),
+        *product(("compare", "order", "runs", "chat", "agent-run", "run-diff", "replay"), ((80, 24),)),
     ],
 )
 async def test_what_is_in_the_key_bar_is_done_by_a_click_on_it(
@@ -200,7 +218,11 @@ async def test_what_is_in_the_key_bar_is_done_by_a_click_on_it(
         screen = await go(ed, place)
         screen.query_one(KeyBar).say("")
         done = record(ed, monkeypatch)
-        places: tuple[Place, ...] = ("difference", "compare") if place == "compare" else (place,)
+        both: dict[Place, tuple[Place, ...]] = {
+            "compare": ("difference", "compare"),
+            "run-diff": ("difference", "run-diff"),
+        }
+        places = both.get(place, (place,))
         await ed.pilot.pause()
         bar = ed.lines()[-1]
         shown = [action for keys, word, action in bar_keys(ed.app.keys, *places) if f"{keys} {word} " in bar]
@@ -278,3 +300,36 @@ async def test_every_dialog_is_left_by_a_click_beside_it_or_on_its_frame(editor:
                 await ed.press("escape")
                 await ed.pilot.pause()
         assert ed.file().read_bytes() == before and ed.session.document.undo_label is None
+
+
+async def test_an_order_a_branch_and_a_title_are_given_by_clicks(editor: Open) -> None:
+    async with editor(size=(80, 24)) as ed:
+        await ed.goto("story-info")
+        await opened(ed, "r")
+        assert isinstance(ed.app.screen, PinDialog)
+        await ed.type("405")
+        await ed.pilot.click("#done")
+        await ed.until(lambda: "#usr" in ed.line_of("story-info"))
+        await opened(ed, "sn")
+        assert isinstance(ed.app.screen, BranchNameDialog)
+        await ed.type("Squall")
+        row = next(y for y, line in enumerate(ed.lines()) if "up to a section" in line)
+        await ed.pilot.click(offset=(ed.lines()[row].index("up to a section"), row))
+        await ed.pilot.click("#done")
+        await ed.until(lambda: isinstance(ed.app.screen, TargetDialog), "the last section it keeps")
+        while ed.app.screen is not ed.desk:
+            await ed.press("escape")
+            await ed.pilot.pause()
+        await go(ed, "chat")
+        await ed.type("Who?")
+        await ed.press("enter")
+        await ed.until(lambda: ed.app.screen._known is not None and ed.app.screen._turn is None, "the answer")
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+        await ed.pilot.pause()
+        await ed.pilot.click("#rename")
+        await ed.until(lambda: isinstance(ed.app.screen, TitleDialog))
+        await ed.pilot.pause()
+        await ed.type("!")
+        await ed.pilot.click("#done")
+        await ed.until(lambda: ed.shows("Who?!"), "its new title")
