@@ -228,15 +228,21 @@ def _made_up() -> Iterator[ModalScreen[Any]]:
     )
     yield DirectionsDialog(directions)
     options = (Option("Ines", "She counts."), Option("Nobody"))
-    yield QuestionDialog(Question("Who sees it?", "Witness", options=options), Answer(), 1, 3)
-    yield QuestionDialog(Question("Which omens?", "Omens", several=True, options=options), Answer((1,), "gulls"), 2, 3)
-    yield QuestionDialog(Question("How does it end?", "End"), Answer(), 3, 3)
+    yield QuestionDialog(Question("Who sees it?", "Witness", options=options), Answer(), 1, 3, _forgotten)
+    yield QuestionDialog(
+        Question("Which omens?", "Omens", several=True, options=options), Answer((1,), "gulls"), 2, 3, _forgotten
+    )
+    yield QuestionDialog(Question("How does it end?", "End"), Answer(), 3, 3, _forgotten)
     yield BranchNameDialog("A new branch", fork=True)
     lines = [f"generation.writer: switches {name} off" for name in ("summary", "tools", "fog")] * 9
     yield ReportDialog("Import", lines, [("y", "Take over"), ("escape", "Cancel")])
     yield NameDialog("A model of Nova", ["nova-1", "nova-2"], ("nova-1", "its default"))
     yield TitleDialog("The title", "Who took it?")
     yield SubjectDialog((("pr-aaaaaa", "The lamp", "prose"), ("ch-bafego", "Ines", "character")))
+
+
+def _forgotten(*_: object) -> None:
+    """What is answered here is kept nowhere."""
 
 
 async def _left(ed: Editor) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rich.color import ColorType
 from textual.widget import Widget
 
-from tests.tui.app.test_no_color import MARKED, look
+from tests.tui.app.test_no_color import MARKED, hues, look
 from tests.tui.app.test_screen_reader import SIGNS
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
@@ -17,24 +17,6 @@ from tests.tui.walk import every_dialog
 from tui.terminal import profile
 
 READER = replace(profile({"TERM": "xterm-256color"}), screen_reader=True)
-
-
-def hues(ed: Editor, but: tuple[ColorType, ...]) -> set[str]:
-    """The colours on the screen, but those of some kinds, and shades of grey."""
-    used = {
-        color
-        for strip in ed.app.screen._compositor.render_strips()
-        for _, style, _ in strip
-        for color in ((style.color, style.bgcolor) if style is not None else ())
-    }
-    return {
-        color.name
-        for color in used
-        if color is not None
-        and not color.is_default
-        and color.type not in but
-        and (color.triplet is None or len({*color.triplet}) > 1)
-    }
 
 
 async def test_words_in_place_of_signs(editor: Open) -> None:

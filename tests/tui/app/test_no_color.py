@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from rich.color import ColorType
 from rich.style import Style
 from textual.widgets import Button, Input, OptionList, TextArea
 
@@ -37,11 +38,32 @@ def look(ed: Editor) -> tuple[tuple[str, Style | None], ...]:
     )
 
 
-async def test_what_has_the_focus_can_be_seen(editor: Open) -> None:
+def hues(ed: Editor, but: tuple[ColorType, ...]) -> set[str]:
+    """The colours on the screen, but those of some kinds, and shades of grey."""
+    used = {
+        color
+        for strip in ed.app.screen._compositor.render_strips()
+        for text, style, _ in strip
+        if style is not None
+        for color in ((style.color, style.bgcolor) if text.strip() or style.reverse else (style.bgcolor,))
+    }
+    return {
+        color.name
+        for color in used
+        if color is not None
+        and not color.is_default
+        and color.type not in but
+        and (color.triplet is None or len({*color.triplet}) > 1)
+    }
+
+
+async def test_what_has_the_focus_can_be_seen_and_nothing_has_a_colour(editor: Open) -> None:
     async with editor(profile=PROFILE) as ed:
-        faults = []
+        faults, colours = [], {}
         async for name in every_screen(ed):
             screen = ed.app.screen
+            if found := hues(ed, but=()):
+                colours[name] = found
             focused, looks = screen.focused, {}
             for widget in screen.focus_chain:
                 if isinstance(widget, MARKED):
@@ -51,6 +73,7 @@ async def test_what_has_the_focus_can_be_seen(editor: Open) -> None:
             faults += [(name, widgets) for widgets in looks.values() if len(widgets) > 1]
             screen.set_focus(focused)
         assert not faults, faults
+        assert not colours, colours
 
 
 async def test_a_cursor_without_the_focus_a_selection_and_a_warning_have_signs(editor: Open) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from rich.color import ColorType
 
+from tests.tui.app.test_no_color import hues
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tests.tui.walk import every_screen
+from tui.terminal import profile
 
 STORM = [(200, 60), (20, 5), (1, 1), (90, 24), (3, 40), (110, 2), (200, 1), (1, 60), (0, 0), (40, 10), (120, 40)]
 
@@ -105,10 +108,13 @@ async def test_it_opens_in_a_tiny_terminal(editor: Open, size: tuple[int, int]) 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
 async def test_what_has_the_focus_can_be_seen(editor: Open, size: tuple[int, int]) -> None:
-    async with editor(size=size) as ed:
-        unseen = []
+    """In sixteen colours, of which there are no others then."""
+    async with editor(size=size, profile=profile({"TERM": "xterm"})) as ed:
+        unseen, colours = [], {}
         async for name in every_screen(ed):
             screen = ed.app.screen
+            if found := hues(ed, but=(ColorType.STANDARD,)):
+                colours[name] = found
             focused = screen.focused
             for widget in screen.focus_chain:
                 screen.set_focus(widget)
@@ -120,6 +126,7 @@ async def test_what_has_the_focus_can_be_seen(editor: Open, size: tuple[int, int
                     unseen.append((name, widget))
             screen.set_focus(focused)
         assert not unseen
+        assert not colours, colours
 
 
 async def test_what_is_told_begins_with_its_first_line_in_forty_columns(editor: Open) -> None:
