@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # So is the machine code of the script engine, which takes a second of the processor, for every home a test makes up.
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+# What a shell starts in the background ignores interrupts, and so would every program that a test starts to stop it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 
