@@ -11,6 +11,7 @@ import pytest
 
 from engine.workspace import Workspace
 from tests.stories import custom_block, make_story
+from tests.tui.cheaper import frames_after_keys, styles_parsed_once
 from tests.tui.editor import Editor
 from tui.app import StonehandApp
 from tui.keymap import Keymap
@@ -30,6 +31,12 @@ WRITER_CONFIG = {
 """A text block, a script block and an appended text."""
 
 Open = Callable[..., AbstractAsyncContextManager[Editor]]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def parsed_once() -> Iterator[None]:
+    with styles_parsed_once():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +73,14 @@ def workspaces(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
 
 
 @pytest.fixture
-def editor(data: Path, workspaces: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch) -> Open:
+def frames() -> Iterator[None]:
+    """When the editor is drawn; tests of what goes to the terminal have a fixture of their own."""
+    with frames_after_keys():
+        yield
+
+
+@pytest.fixture
+def editor(data: Path, workspaces: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, frames: None) -> Open:
     """Opens the editor; inside, its blocks are listed and every script has run."""
     monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 2_000.0)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input
 
 from engine.document import SaveState
@@ -121,11 +122,15 @@ class Editor:
 
     # -- what the screen shows
 
-    def lines(self) -> list[str]:
-        """The screen in front, as text, with what is behind a dialog."""
+    def strips(self) -> list[Strip]:
+        """The screen in front, with what is behind a dialog."""
         # As Textual before it draws a frame; without, what is behind is blank unless it was drawn just before.
         visible_screen_stack.set(self.app._background_screens)
-        return [strip.text for strip in self.app.screen._compositor.render_strips()]
+        return self.app.screen._compositor.render_strips()
+
+    def lines(self) -> list[str]:
+        """The screen in front, as text."""
+        return [strip.text for strip in self.strips()]
 
     def grid(self) -> str:
         return "\n".join(line.rstrip() for line in self.lines()) + "\n"

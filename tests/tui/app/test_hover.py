@@ -13,7 +13,7 @@ from tests.tui.walk import every_screen
 
 
 def look(ed: Editor) -> list[object]:
-    return [list(strip) for strip in ed.app.screen._compositor.render_strips()]
+    return [list(strip) for strip in ed.strips()]
 
 
 def move_mouse(ed: Editor, x: int, y: int) -> None:

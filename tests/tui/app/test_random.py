@@ -69,6 +69,11 @@ async def check(ed: Editor) -> None:
     assert ed.app.focused is not None, "the focus is somewhere"
 
 
+@pytest.fixture
+def frames() -> None:
+    """Every change is drawn, as before a terminal."""
+
+
 @pytest.mark.parametrize("seed", [1])
 async def test_any_sequence_of_keys(editor: Open, data: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -54,6 +54,11 @@ class TwoTerminalsEditor(WithTwoTerminals[int], StonehandApp):
         pass
 
 
+@pytest.fixture
+def frames() -> None:
+    """Every change is drawn, as before a terminal."""
+
+
 @pytest.mark.parametrize("seed", range(times(1, 10)))
 async def test_random_sessions(editor: Open, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.tui.conftest.StonehandApp", TwoTerminalsEditor)
