@@ -31,9 +31,11 @@ class Saved:
     skipped: tuple[Problem, ...] = ()
 
 
-def save_passage(folder: StoryFolder, run: Run) -> Saved:
+def save_passage(folder: StoryFolder, run: Run, *, broken: bool = False) -> Saved:
     """Save a finished run's text on the branch its prompt came from, and tell the prompt's hooks of it: as the last
     section, or as the variant that is shown of the passage it replaces.
+
+    With `broken`, the text a failed run came to is saved too; its fragment's meta says what ended it.
 
     Raises `StonehandError` when there is nothing to save (the run failed, is not finished, or its text is blank) and
     when the story can't be written; nothing is there of the passage then.
@@ -43,11 +45,13 @@ def save_passage(folder: StoryFolder, run: Run) -> Saved:
         raise StonehandError(Phrase("what {agent} answers is no passage, so nothing was saved", agent=run.agent))
     if not view.finished:
         raise StonehandError("the generation is still running", repair="stop it first, or wait")
-    if view.phase == "failed":
+    if view.phase == "failed" and not broken:
         raise StonehandError(Phrase("the generation failed, so nothing was saved: {failure}", failure=view.failure))
     if is_blank(view.text):
         raise StonehandError("the generation has no text, so nothing was saved")
     meta: dict[str, Any] = {"generatedFrom": run.input}
+    if view.failure:
+        meta["stonehand"] = {"broken": str(view.failure)}
     if context_ids := tuple(dict.fromkeys((*prompt.context_ids, *run.read_ids))):
         meta["writerContextIds"] = list(context_ids)
     name = cut(f"[{TITLES[run.mode]}] {run.input}".strip(), NAME_LIMIT)

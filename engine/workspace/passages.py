@@ -54,8 +54,9 @@ class Passages:
         if self._journalled and run.is_passage():
             self._runtime.submit(self._record(run, stream))
 
-    def keep(self, run: Run) -> Saved:
-        """Save a finished run's passage to the story and branch it was made for; once, however often it is asked.
+    def keep(self, run: Run, *, broken: bool = False) -> Saved:
+        """Save a finished run's passage to the story and branch it was made for; once, however often it is asked. With
+        `broken`, what a failed run came to write is one as well.
 
         It is analyzed by itself two seconds later, where nothing says otherwise. Raises `StonehandError`.
         """
@@ -63,7 +64,7 @@ class Passages:
 
         with self._keeping:
             if run not in self._kept:
-                saved = self._kept[run] = save_passage(self._story(run.prompt.story), run)
+                saved = self._kept[run] = save_passage(self._story(run.prompt.story), run, broken=broken)
                 self._unkept.forget(run)
                 with suppress(StonehandError, RuntimeError):  # the passage is kept, whatever comes of this
                     self._analyze(run.prompt.story, run.prompt.branch, saved.fragment.id)

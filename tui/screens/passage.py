@@ -225,7 +225,6 @@ class PassageScreen(PassageAsking):
             self._kept = self._kept or not seen.text.strip()
             self._conclude(seen)
             if seen.failure:
-                self._kept = True  # what a failed run wrote can't be saved
                 self.say(of_engine(seen.failure), warning=True)
             elif seen.warnings:
                 self.say(of_engine(seen.warnings[0]), warning=True)
@@ -397,13 +396,15 @@ class PassageScreen(PassageAsking):
     async def _keep(self, run: Run) -> bool:
         self._kept = True
         try:
-            saved = await self.wait(lambda: self.workspace.passages.keep(run))
+            saved = await self.wait(lambda: self.workspace.passages.keep(run, broken=True))
         except StonehandError as error:
             self._kept = False
             await self._tell_not_kept(run, error)
             return False
         version = run.replaced is not None
-        kept = "passage.kept-as-version" if version else "passage.kept-as"
+        kept = (
+            "passage.kept-as-version" if version else "passage.kept-broken" if run.view().failure else "passage.kept-as"
+        )
         self.say(t(kept, id=saved.fragment.id, name=self._run_target.name))
         prompt = run.prompt
         with contextlib.suppress(StonehandError):

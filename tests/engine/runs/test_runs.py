@@ -147,6 +147,8 @@ def test_a_failure_keeps_the_text_on_screen_and_saves_nothing(
     with pytest.raises(StonehandError, match=f"the generation failed, so nothing was saved: {message}"):
         workspace.passages.keep(run)
     assert without_logs(tree(story)) == without_logs(before)  # what was sent is on record, and nothing else
+    kept = workspace.passages.keep(run, broken=True).fragment
+    assert (kept.content, kept.meta["stonehand"]) == ("Half", {"broken": message}), "the author takes what there is"
 
 
 @pytest.mark.parametrize("text", ["", "  \n\ufeff\u2003"])

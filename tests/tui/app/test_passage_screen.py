@@ -12,7 +12,7 @@ import pytest
 
 from engine.errors import StonehandError
 from engine.hooks import Hooks
-from engine.models.wire.base import Failure
+from engine.models.wire.base import Failure, Text
 from engine.workspace.passages import Passages
 from engine.workspace.wires import Wires
 from tests.tui.conftest import Open
@@ -267,8 +267,29 @@ async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: py
         assert files(ed) == before
 
 
+async def test_what_a_broken_passage_came_to_can_be_kept(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Breaking:
+        name = "replay:breaking"
+
+        async def stream(self, request: object):  # type: ignore[no-untyped-def]
+            yield Text("The tide was")
+            yield Failure("network", "the answer broke off")
+
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: Breaking())
+    async with editor() as ed:
+        await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        assert ed.said == "the answer broke off"
+        await ed.press("escape")
+        await ed.until(lambda: ed.shows("k keep"), "the question what becomes of it")
+        await ed.press("escape", "ctrl+s")
+        await ed.until(lambda: ed.said.startswith("kept as") and ed.said.endswith("as far as it goes"))
+        assert ed.workspace.passages.shown("the-quay", "main")[-1].content == "The tide was"
+
+
 async def test_a_passage_that_can_not_be_written(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise StonehandError("the disk is full", repair="make room, then keep it again")
 
     async with editor() as ed:
