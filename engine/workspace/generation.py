@@ -9,7 +9,7 @@ import asyncio
 import concurrent.futures
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -221,7 +221,9 @@ class Generation:
             max_output_tokens=max_output_tokens,
             on_text=on_text,
             on_event=on_event,
-            tools=self._tools(prompt, settings, clarify_round=asked, directions=directions),
+            tools=self._tools(
+                prompt.agent, prompt.disabled_tools, settings, clarify_round=asked, directions=directions
+            ),
             host=host,
             max_steps=steps,
             history=history or self.opening(prompt, directions),
@@ -304,21 +306,30 @@ class Generation:
     def tools_of(self, prompt: Prompt) -> tuple[Tool[Any], ...]:
         """The tools that a run of a prompt is offered."""
         settings = self._workspace.story(prompt.story).meta().settings
-        return self._tools(prompt, settings, clarify_round=0, directions=PREWRITER_DIRECTIONS)
+        return self._tools(
+            prompt.agent, prompt.disabled_tools, settings, clarify_round=0, directions=PREWRITER_DIRECTIONS
+        )
 
     def tool_tokens(self, prompt: Prompt) -> int:
         """Estimated tokens of the tools that go with a prompt, and of the messages that `opening` adds."""
-        tools = [tool.declared for tool in self.tools_of(prompt)]
-        texts = [declared_text(tool.name, tool.description, tool.parameters) for tool in tools]
-        texts += [message.content for message in self.opening(prompt)]
-        return sum(map(estimate_tokens, texts))
+        return _declared_tokens(self.tools_of(prompt)) + sum(
+            estimate_tokens(message.content) for message in self.opening(prompt)
+        )
+
+    def tool_tokens_of(self, session: Session) -> int:
+        """Estimated tokens of the tools that would go with a session's prompt as its config stands. Waits."""
+        settings = self._workspace.story(session.story).meta().settings
+        disabled = session.document.config.disabled_tools
+        return _declared_tokens(
+            self._tools(session.agent, disabled, settings, clarify_round=0, directions=PREWRITER_DIRECTIONS)
+        )
 
     def _tools(
-        self, prompt: Prompt, settings: Settings, *, clarify_round: int, directions: int
+        self, agent_name: str, disabled: Collection[str], settings: Settings, *, clarify_round: int, directions: int
     ) -> tuple[Tool[Any], ...]:
         return offered(
-            agent(prompt.agent),
-            EMPTY.model_copy(update={"disabledTools": prompt.disabled_tools}),
+            agent(agent_name),
+            EMPTY.model_copy(update={"disabledTools": disabled}),
             settings,
             clarify_round=clarify_round,
             directions=directions,
@@ -419,7 +430,13 @@ class Generation:
             prompt,
             wire,
             max_output_tokens=None if _calls_out(wire) else settings.max_output_tokens,
-            tools=self._tools(prompt, settings, clarify_round=planning.round, directions=PREWRITER_DIRECTIONS),
+            tools=self._tools(
+                prompt.agent,
+                prompt.disabled_tools,
+                settings,
+                clarify_round=planning.round,
+                directions=PREWRITER_DIRECTIONS,
+            ),
             host=Host(folder, session.branch, PREWRITER, logs=Logs(workspace.runs, session.story, session.branch)),
             max_steps=planning_steps(steps, settings.prewriter_reasoning),
             config_hash=_hash(document.config),
@@ -636,3 +653,8 @@ def _calls_out(wire: Wire) -> bool:
 
 def _hash(config: BlockConfig) -> str:
     return hashlib.sha256(disk.dump_json(dump_config(config))).hexdigest()
+
+
+def _declared_tokens(tools: Sequence[Tool[Any]]) -> int:
+    declared = [tool.declared for tool in tools]
+    return sum(estimate_tokens(declared_text(tool.name, tool.description, tool.parameters)) for tool in declared)

@@ -31,7 +31,7 @@ def test_the_compiled_prompt_comes_with_its_budget(run: Run, story: Path, small:
     document = run("compile", "the-quay", "--json").document
     budget = document["budget"]
     assert (budget["model"], budget["context"], budget["reserve"], budget["room"]) == ("small", 4096, 1024, 3072)
-    assert budget["used"] == document["tokens"]["total"]
+    assert budget["used"] == document["tokens"]["total"] + document["tokens"]["tools"]
     assert (budget["fits"], budget["excess"], budget["reserved"]) == ("yes", 0, "quarter")
     assert budget["share"] == pytest.approx(budget["used"] / 4096, abs=1e-4)
     assert "providers.far" in budget["source"]

@@ -174,7 +174,8 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
         table_rows.append((*cells, row.note))
     header = ("ROLE", "POS", "ID", "NAME", "STATE", "MODE", "ORDER", "TOKENS", "NOTE")
     write(table(header, table_rows, right=(1, 6, 7)))
-    message(_budget_line(budget, sum(row.tokens or 0 for row in session.rows)))
+    used = sum(row.tokens or 0 for row in session.rows) + workspace.generation.tool_tokens_of(session)
+    message(_budget_line(budget, used))
 
 
 _STATES = {"compiled": "on", "disabled": "off", "absent": "absent", "pending": "not run", "silent": "no text"}
@@ -265,7 +266,7 @@ def compile_prompt(
         text = "\n\n".join(sent.content for sent in prompt.messages).rstrip("\n")
         write(ended(text))
         return
-    tokens = prompt.tokens
+    tokens, tools = prompt.tokens, workspace.generation.tool_tokens(prompt)
     write_json(
         {
             "agent": prompt.agent,
@@ -286,8 +287,8 @@ def compile_prompt(
             ],
             "tools": list(prompt.tools),
             "warnings": list(prompt.warnings),
-            "tokens": {"system": tokens.system, "user": tokens.user, "total": tokens.total},
-            "budget": budget_document(workspace.models.budget(story, agent, model=model), tokens.total),
+            "tokens": {"system": tokens.system, "user": tokens.user, "total": tokens.total, "tools": tools},
+            "budget": budget_document(workspace.models.budget(story, agent, model=model), tokens.total + tools),
         }
     )
 

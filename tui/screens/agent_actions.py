@@ -18,12 +18,15 @@ from tui.widgets.budget_words import budget_words, model_name
 if TYPE_CHECKING:
     from engine.budget import Budget
     from engine.models.choice import ModelChange
+    from engine.session import Session
 
 
 class AgentActions(DeskPart):
     """The model in force is looked up beside the interface whenever the story, or who there is to answer, changed."""
 
     _budget: tuple[str, str, Budget] | None = None
+    _tools_counted: tuple[str, str, tuple[str, ...], int] | None = None
+    """Story, agent, tools switched off, and the tokens of the others."""
 
     @cached_property
     def _model_changes(self) -> dict[str, tuple[list[ModelChange], list[ModelChange]]]:
@@ -50,19 +53,35 @@ class AgentActions(DeskPart):
         with suppress(StonehandError):  # told of where the story is read
             budget = await self.wait(lambda: self.workspace.models.budget(story, agent))
             self._budget = (story, agent, budget)
+            await self._count_tools(session)
             self.show_state()
+
+    async def _count_tools(self, session: Session) -> None:
+        disabled = session.document.config.disabled_tools
+        tokens = await self.wait(lambda: self.workspace.generation.tool_tokens_of(session))
+        self._tools_counted = (session.story, session.agent, disabled, tokens)
+
+    @property
+    def tool_tokens(self) -> int:
+        """About how many tokens the open agent's tools are; 0 before they were counted."""
+        session, known = self.session, self._tools_counted
+        return 0 if session is None or known is None or known[:2] != (session.story, session.agent) else known[3]
 
     def follow_providers(self) -> None:
         """Look the model up again when a file that defines providers changes."""
         self.workspace.watching.listen_to_providers(lambda: self.call_later(self.look_up_model))
 
     def show_budget(self, story: str, branch: str, agent: str, state: SaveState, used: int) -> None:
-        """The top bar: the names of story and branch, the open agent, the state of its file, and about `used` tokens in
-        the budget.
+        """The top bar: the names of story and branch, the open agent, the state of its file, and about `used` tokens,
+        and those of the tools, in the budget.
         """
         session, budget = self.session, self.budget
         if session is None:
             return
+        used += self.tool_tokens
+        counted = self._tools_counted
+        if counted is not None and counted[2] != session.document.config.disabled_tools and counted[1] == session.agent:
+            self.look_up_model()
         mark = [] if state is SaveState.SAVED else [t(f"budget.state-{state.value}")]
         model = [] if budget is None else [model_name(budget)]
         words = budget_words(used, budget)
@@ -96,9 +115,12 @@ class AgentActions(DeskPart):
         budget = self.budget
         if budget is None:
             budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
+        await self._count_tools(session)
         name = of_engine(self.workspace.agent(session.agent).display_name)
-        key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget))
-        if key is not None and session is self.session:
+        key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget, self.tool_tokens))
+        if key == "":
+            self.action_tools()
+        elif key is not None and session is self.session:
             self.show_key(key)
             self.show_pane("blocks")
             self.blocks.focus()

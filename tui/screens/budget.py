@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -39,8 +40,19 @@ class Summary(VerticalScroll):
         return super().allow_focus() and self.max_scroll_y > 0
 
 
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What is sent beside the blocks: the definitions of the agent's tools."""
+
+    name: str
+    tokens: int
+    role: str = "tools"
+
+
 class BudgetDialog(ModalScreen[str | None]):
-    """Shows what a prompt costs; the answer is the key of the block that was chosen, None for escape."""
+    """Shows what a prompt costs, with `tools` tokens of tool definitions; the answer is the key of the block that was
+    chosen, empty for the tools, None for escape.
+    """
 
     places: tuple[Place, ...] = ("app",)
     BINDINGS = [
@@ -49,11 +61,15 @@ class BudgetDialog(ModalScreen[str | None]):
         ("k", "step(-1)", "Up"),
     ]
 
-    def __init__(self, agent: str, rows: Sequence[Row], budget: Budget) -> None:
+    def __init__(self, agent: str, rows: Sequence[Row], budget: Budget, tools: int = 0) -> None:
         super().__init__()
         self._agent, self._budget = agent, budget
         self._rows = [row for row in rows if row.tokens]
-        self._parts = parts(self._rows)
+        costed: list[Costed] = [*self._rows]
+        if tools:
+            costed.append(Tools(t("budget.tools"), tools))
+        self._tools = tools
+        self._parts = parts(costed)
         self._used = sum(part.tokens for part in self._parts)
 
     def compose(self) -> ComposeResult:
@@ -78,7 +94,9 @@ class BudgetDialog(ModalScreen[str | None]):
         budget, used = self._budget, self._used
         window, room = budget.window, budget.room
         model = visible(window.model)
-        sums = {role: sum(row.tokens or 0 for row in self._rows if row.role == role) for role in ROLES}
+        sums: dict[str, int] = {role: sum(row.tokens or 0 for row in self._rows if row.role == role) for role in ROLES}
+        if self._tools:
+            sums["tools"] = self._tools
         by_role = " + ".join(f"{t(f'block.role.{role}')} ~{count:,}" for role, count in sums.items())
         known = t(f"budget.known-{window.known}", place=visible(place_of(window)))
         lines = [t("budget.prompt", used=f"{used:,}", roles=by_role, margin=f"{TOTAL_MARGIN:.0%}")]
@@ -139,7 +157,7 @@ class BudgetDialog(ModalScreen[str | None]):
     def _selected(self, message: OptionList.OptionSelected) -> None:
         if self._parts:
             row = self._parts[message.option_index].block
-            self.dismiss(next(known.key for known in self._rows if known is row))
+            self.dismiss(next((known.key for known in self._rows if known is row), ""))
 
     def action_step(self, step: int) -> None:
         options = self.query_one("#parts", OptionList)

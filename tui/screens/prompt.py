@@ -51,6 +51,7 @@ class PromptScreen(WorkingScreen[None]):
         """What is shown: the session that is edited, or one made for a preview with other inputs."""
         self._prompt: Prompt | None = None
         self._budget: Budget | None = None
+        self._used = 0
         self._explaining: Callable[[], Explanation] | None = None
         self._explanation: Explanation | None = None
         self._pointed_key: str | None = None
@@ -89,6 +90,7 @@ class PromptScreen(WorkingScreen[None]):
         self.view.show(prompt.messages, tokens)
         self.view.focus()
         budget = self._budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
+        self._used = await self.wait(lambda: prompt.tokens.total + self.workspace.generation.tool_tokens(prompt))
         self._show_top(prompt, budget)
         if prompt.warnings:
             first, more = of_engine(prompt.warnings[0]), len(prompt.warnings) - 1
@@ -96,7 +98,7 @@ class PromptScreen(WorkingScreen[None]):
 
     def _show_top(self, prompt: Prompt, budget: Budget) -> None:
         agent = of_engine(self.workspace.agent(self._session.agent).display_name).lower()
-        words = budget_words(prompt.tokens.total, budget)
+        words = budget_words(self._used, budget)
         blocks = t("prompt.blocks", count=len(prompt.blocks))
         self.query_one("#top", TopBar).show(
             self._title,
@@ -104,7 +106,7 @@ class PromptScreen(WorkingScreen[None]):
             f"{agent} · {blocks} · {model_name(budget)}   {words[0]}",
             *(f"{agent} {word}" for word in words),
             words[-1],
-            alert=budget.fit(prompt.tokens.total) == "no",
+            alert=budget.fit(self._used) == "no",
         )
 
     def say_again(self) -> None:

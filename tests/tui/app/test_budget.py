@@ -20,6 +20,7 @@ from tui.screens.budget import BudgetDialog
 from tui.screens.choice import ChoiceDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
+from tui.screens.tools import ToolsDialog
 from tui.widgets.budget_words import bar, budget_words, model_name, window_size
 from tui.widgets.cells import short_count
 
@@ -43,7 +44,7 @@ def long_story(tmp_path: Path) -> Path:
 
 
 def used(ed: Editor) -> int:
-    return sum(row.tokens or 0 for row in ed.blocks.rows)
+    return sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens
 
 
 async def opened(ed: Editor) -> None:
@@ -125,23 +126,23 @@ async def test_the_top_bar_at_every_width(editor: Open, config: Path, width: int
         await ed.until(lambda: ed.desk.budget is not None)
         await ed.until(lambda: wanted in ed.lines()[0])
         if width > 26:
-            assert f"~{used(ed)}/4k" in ed.lines()[0] and "The Quay › Main" in ed.lines()[0]
+            assert f"~{short_count(used(ed))}/4k" in ed.lines()[0] and "The Quay › Main" in ed.lines()[0]
 
 
 async def test_an_unknown_window_is_no_number(editor: Open, config: Path) -> None:
     write_providers(config, SMALL.format("1").replace("context = 1", ""))
     async with editor() as ed:
-        await ed.until(lambda: "writer · small " in ed.lines()[0])
-        assert f"~{used(ed)}/?" in ed.lines()[0]
+        await ed.until(lambda: "writer · small " in ed.lines()[0] and ed.desk.tool_tokens)
+        assert f"~{short_count(used(ed))}/?" in ed.lines()[0]
 
 
 async def test_the_budget_follows_an_edit_and_the_agent(editor: Open, config: Path) -> None:
     write_providers(config, SMALL.format(4096))
     async with editor() as ed:
-        await ed.until(lambda: f"~{used(ed)}/4k" in ed.lines()[0])
+        await ed.until(lambda: ed.desk.tool_tokens and f"~{short_count(used(ed))}/4k" in ed.lines()[0])
         before = used(ed)
         await ed.press("space")
-        await ed.until(lambda: used(ed) < before and f"~{used(ed)}/4k" in ed.lines()[0])
+        await ed.until(lambda: used(ed) < before and f"~{short_count(used(ed))}/4k" in ed.lines()[0])
         ed.desk.begin(lambda: ed.desk.open_story("the-quay", None, "directions.suggest"), "open", exclusive=True)
         await ed.until(lambda: ed.session.agent == "directions.suggest")
         await ed.until(lambda: "· small " in ed.lines()[0] and f"~{short_count(used(ed))}/4k" in ed.lines()[0])
@@ -152,7 +153,8 @@ async def test_the_compiled_prompt_says_it_too(editor: Open, long_story: Path, c
     async with editor(folder=long_story) as ed:
         await ed.press("p")
         await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and "small" in ed.lines()[0])
-        total = ed.session.prompt().tokens.total
+        prompt = ed.session.prompt()
+        total = prompt.tokens.total + ed.workspace.generation.tool_tokens(prompt)
         assert f"~{short_count(total)}/4k ▓▓▓▓▓ {total / 4096:.0%}!" in ed.lines()[0]
 
 
@@ -165,17 +167,18 @@ async def test_blocks_are_listed_by_size(editor: Open, config: Path) -> None:
         await opened(ed)
         rows = sorted((row for row in ed.session.rows if row.tokens), key=lambda row: -(row.tokens or 0))
         shown = lines(ed)
-        assert len(shown) == len(rows)
+        costs = [(row.name, row.tokens or 0) for row in rows] + [("tool definitions", ed.desk.tool_tokens)]
         so_far = 0
-        for line, row in zip(shown, rows, strict=True):
-            so_far += row.tokens or 0
-            assert line.split()[0] == row.name.split()[0]
-            assert f"~{short_count(row.tokens or 0)}" in line and f"~{short_count(so_far)}" in line
+        for line, (name, cost) in zip(shown, sorted(costs, key=lambda item: -item[1]), strict=True):
+            so_far += cost
+            assert line.split()[0] == name.split()[0]
+            assert f"~{short_count(cost)}" in line and f"~{short_count(so_far)}" in line
         assert shown[-1].endswith("100%")
         total = used(ed)
         assert ed.shows("small takes 4,096 tokens") and ed.shows(f"~{total:,} in the prompt")
         system = sum(row.tokens or 0 for row in rows if row.role == "system")
-        assert ed.shows(f"system ~{system:,} + user ~{total - system:,}")
+        tools = ed.desk.tool_tokens
+        assert ed.shows(f"system ~{system:,} + user ~{total - system - tools:,} + tools ~{tools:,}")
         assert ed.shows("1,024 kept for the answer") and ed.shows(f"~{3072 - total:,} to spare")
 
 
@@ -185,7 +188,12 @@ async def test_enter_goes_to_the_block_also_through_a_filter(editor: Open) -> No
         await ed.type("story")
         await ed.press("enter")
         await opened(ed)
-        await ed.press("j", "enter")
+        at = next(number for number, line in enumerate(lines(ed)) if line.startswith("tool definitions"))
+        await ed.press(*["j"] * at, "enter")
+        await ed.until(lambda: isinstance(ed.app.screen, ToolsDialog), "what the tools are")
+        await ed.press("escape")
+        await opened(ed)
+        await ed.press("j", *["j"] * (at <= 1), "enter")
         rows = sorted((row for row in ed.session.rows if row.tokens), key=lambda row: -(row.tokens or 0))
         await ed.until(lambda: ed.app.screen is ed.desk and ed.blocks.key == rows[1].key)
         assert ed.focus == "blocks"
@@ -198,9 +206,10 @@ async def test_the_mouse_opens_it_and_goes_to_a_block(editor: Open, size: tuple[
         await ed.pilot.click("#top", offset=(size[0] - 3, 0))
         await ed.until(lambda: isinstance(ed.app.screen, BudgetDialog) and lines(ed))
         first = max(ed.session.rows, key=lambda row: row.tokens or 0)
+        place = next(number for number, line in enumerate(lines(ed)) if line.split()[0] == first.name.split()[0])
         ed.app.screen.query_one("#parts").scroll_visible(animate=False)
         await ed.pilot.pause()
-        await ed.pilot.click("#parts", offset=(3, 0))
+        await ed.pilot.click("#parts", offset=(3, place))
         await ed.until(lambda: ed.app.screen is ed.desk and ed.blocks.key == first.key)
 
 

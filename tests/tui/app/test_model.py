@@ -15,6 +15,7 @@ from tests.tui.editor import Editor
 from tui.screens.model import ModelDialog
 from tui.screens.name import NameDialog
 from tui.screens.pick import PickDialog
+from tui.widgets.cells import short_count
 from tui.widgets.setting import Temperature
 
 WRITER = "generation.writer"
@@ -57,8 +58,9 @@ def said(ed: Editor, text: str) -> bool:
 
 async def test_the_top_bar_says_what_is_in_force(editor: Open, meta: Path) -> None:
     async with editor() as ed:
-        await ed.until(lambda: "writer · gpt-4 " in ed.lines()[0])
-        assert f"~{sum(row.tokens or 0 for row in ed.blocks.rows)}/8k" in ed.lines()[0]
+        await ed.until(lambda: "writer · gpt-4 " in ed.lines()[0] and ed.desk.tool_tokens)
+        used = sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens
+        assert f"~{short_count(used)}/8k" in ed.lines()[0]
 
 
 async def test_without_providers_it_is_the_rehearsal(editor: Open) -> None:

@@ -10,6 +10,7 @@ from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.jump import JumpDialog
 from tui.screens.prompt import PromptScreen
+from tui.widgets.cells import short_count
 from tui.widgets.prompt_view import PromptView
 
 
@@ -34,7 +35,8 @@ async def test_it_is_the_text_of_the_messages(editor: Open) -> None:
         assert [block.id for block in view.blocks] == [block.id for block in prompt.blocks]
         assert [block.tokens for block in view.blocks] == [block.tokens for block in prompt.blocks]
         assert "Nine boats. " in view.text
-        assert f"rehearsal   ~{prompt.tokens.total}/1M ▓░░░░ 0%" in ed.lines()[0]
+        total = prompt.tokens.total + ed.workspace.generation.tool_tokens(prompt)
+        assert f"rehearsal   ~{short_count(total)}/1M ▓░░░░ 0%" in ed.lines()[0]
         await ed.press("escape")
         assert ed.focus == "blocks"
         assert ed.listed_names() == [block.name for block in prompt.blocks]
