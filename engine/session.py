@@ -324,7 +324,9 @@ class Session:
         return block.id
 
     def duplicate(self, key: str) -> str:
-        """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block."""
+        """Add a copy behind a block: of a custom one the same, of a built-in one its text as a simple block; the
+        copy of one that is off is off.
+        """
         return self.duplicate_all([key])[0]
 
     def change(
@@ -430,7 +432,15 @@ class Session:
         for row in rows:
             added.append((self._copy(row, [block for block, _ in added]), row.key))
         label = Phrase("duplicated {name}", name=_named(rows))
-        self._order(label, lambda config: edits.add_blocks(config, self.rows, added))
+        off = [block.id for row, (block, _) in zip(rows, added, strict=True) if not row.enabled]
+
+        def edit(config: BlockConfig) -> BlockConfig:
+            config = edits.add_blocks(config, self.rows, added)
+            for block_id in off:
+                config = edits.set_enabled(config, block_id, False)
+            return config
+
+        self._order(label, edit)
         return [block.id for block, _ in added]
 
     def delete_all(self, keys: Iterable[str]) -> Change | None:

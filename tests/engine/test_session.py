@@ -168,6 +168,11 @@ def test_duplicate(session: Session) -> None:
     assert (builtin.type, builtin.content) == ("simple", session.row("story-info").content)
     user = ids(session, "user")
     assert user[user.index("story-info") + 1] == builtin.id
+    session.toggle(script, False)
+    off = session.duplicate(script)
+    assert not session.row(off).enabled
+    session.toggle(off, True)
+    assert session.row(off).enabled and not session.row(script).enabled
 
 
 def test_change_delete_and_reset(session: Session) -> None:
