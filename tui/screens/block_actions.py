@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.document.state import SaveState
@@ -40,8 +40,14 @@ class BlockActions(DeskPart):
             self.say(t("order.edge-custom" if self.blocks.current.custom else "order.edge-built-in"))
 
     def action_undo(self) -> None:
+        before = [row.key for row in self.session.rows] if self.session is not None else []
+        current = self.blocks.current
         if not self.do(lambda session: session.undo()):
             self.say(self.nothing_to_undo())
+        elif self.session is not None:
+            key = _after_undo(before, [row.key for row in self.session.rows], current.key if current else None)
+            if key is not None:
+                self.show_key(key)
 
     def nothing_to_undo(self) -> str:
         """What is said where no edit of the blocks can be taken back."""
@@ -249,3 +255,15 @@ class BlockActions(DeskPart):
         self.show_pane("inspector")
         if not self.inspector.focus_text():
             self.say(t("block.choose-mode"))
+
+
+def _after_undo(before: Sequence[str], after: Sequence[str], current: str | None) -> str | None:
+    """The row an undo leads to: the first that came back, or the one above where the current one went, as a duplicate
+    does; None where the cursor can stay.
+    """
+    known = set(before)
+    back = next((key for key in after if key not in known), None)
+    if back is not None or current is None or current in after or current not in before:
+        return back
+    left = set(after)
+    return next((key for key in reversed(before[: before.index(current)]) if key in left), None)
