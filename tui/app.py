@@ -8,11 +8,12 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandInput, CommandList, CommandPalette, Hit, Hits
+from textual.dom import DOMNode
 from textual.screen import ModalScreen, Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.worker import Worker, WorkerState
@@ -336,6 +337,23 @@ class StonehandApp(
         """Report what failed in the app's own workers, as the screens do for theirs."""
         if event.state is WorkerState.ERROR and event.worker.error is not None:
             self.report(event.worker.error)
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
+        # A key that fails must not take the program, and what is being edited, with it.
+        try:
+            return await super()._dispatch_action(namespace, action_name, params)
+        except Exception as error:
+            self.failed(error)
+            return True
+
+    def failed(self, error: Exception) -> None:
+        """Tell of an action that failed; where, if it is a mistake of the program, is written to the crash log."""
+        from tui.launch import crashed
+
+        if isinstance(error, StonehandError):
+            self.report(error)
+        else:
+            self.notify(crashed(error), severity="error", timeout=15, markup=False)
 
     def _fatal_error(self) -> None:
         # Textual would fill the terminal with a traceback; `run_editor` has the command line tell of it in one line.

@@ -69,7 +69,7 @@ def told(error: Exception) -> int:
     if isinstance(error, StonehandError):
         message(str(error))
         return WRONG_USAGE if isinstance(error, WrongInput) else FAILED
-    message(_crashed(error))
+    message(crashed(error))
     return FAILED
 
 
@@ -77,7 +77,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _crashed(error: Exception) -> str:
+def crashed(error: BaseException) -> str:
     """Write down where the program failed; returns what to tell the person."""
     import traceback
 
