@@ -442,7 +442,7 @@ class AgentRunScreen(WorkingScreen[None]):
     def _show_title(self) -> None:
         agent = of_engine(self.workspace.agent(self._session.agent).display_name)
         label = self._with.label() if self._with is not None else ""
-        self.query_one("#top", TopBar).show(agent, self._session.branch, label)
+        self.query_one("#top", TopBar).show(agent, self.branch_name(self._session.branch), label)
 
     def _show_subject(self) -> None:
         fragment = self._fragment

@@ -61,6 +61,11 @@ class WorkingScreen(Screen[ScreenResultType]):
         """Save what is open here before the program is left; False when the user wants to stay."""
         return True
 
+    def branch_name(self, branch: str) -> str:
+        """What a branch of the open story is called, for the top bar; its id where that is not known."""
+        desk = self.stonehand.desk
+        return branch if desk is None else desk.branch_name(branch)
+
     def say(self, text: str, *, warning: bool = False) -> None:
         """Show a message for a few seconds in place of the keys."""
         self.query_one(KeyBar).say(text, warning=warning)

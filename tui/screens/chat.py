@@ -465,7 +465,10 @@ class ChatScreen(WorkingScreen[None]):
         self._show_keys(turn is not None and bool(turn.waiting))
         title = known.title if known is not None else t("chat.new")
         self.query_one("#top", TopBar).show(
-            title, self._session.branch, " · ".join(filter(None, (self._answers, self._model))), self._answers
+            title,
+            self.branch_name(self._session.branch),
+            " · ".join(filter(None, (self._answers, self._model))),
+            self._answers,
         )
         if turn is None:
             text = t("chat.hint")

@@ -95,7 +95,7 @@ class CompareScreen(ComparesTexts):
         if comparison is not None:
             before, after = short_count(comparison.before_tokens), short_count(comparison.after_tokens)
             states = [f"{agent} · {t('compare.tokens', before=before, after=after)}", f"{before} → {after}"]
-        self.query_one("#top", TopBar).show(t("compare.title"), session.branch, *states)
+        self.query_one("#top", TopBar).show(t("compare.title"), self.branch_name(session.branch), *states)
 
     def _outcome(self, comparison: Comparison) -> str:
         against = t(f"compare.than-{self._reference.kind}", branch=self._reference.branch, at=_time(comparison.at))

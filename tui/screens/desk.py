@@ -261,6 +261,10 @@ class DeskScreen(
     def _name_branches(self, story: str, branches: Branches) -> None:
         self._branch_names = {(story, branch.id): branch.name for branch in branches.all}
 
+    def branch_name(self, branch: str) -> str:
+        session = self.session
+        return branch if session is None else self._branch_names.get((session.story, branch), branch)
+
     # -- showing
 
     def show_rows(self) -> None:
@@ -341,7 +345,7 @@ class DeskScreen(
         rows = session.rows
         agent = self.workspace.agent(session.agent)
         used = sum([row.tokens or 0 for row in rows])
-        branch = self._branch_names.get((session.story, session.branch), session.branch)
+        branch = self.branch_name(session.branch)
         self.show_budget(self._story_name, branch, of_engine(agent.display_name).lower(), session.document.state, used)
         custom, off = sum([row.custom for row in rows]), [row.enabled for row in rows].count(False)
         parts = [of_engine(agent.display_name), *self.list_parts(), t("desk.blocks", count=len(rows))]

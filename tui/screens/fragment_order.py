@@ -77,7 +77,9 @@ class FragmentOrderScreen(WorkingScreen[None]):
 
     def say_again(self) -> None:
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "order"))
-        self.query_one("#top", TopBar).show(self._story_name, self._branch, t("order.title"), t("order.title"))
+        self.query_one("#top", TopBar).show(
+            self._story_name, self.branch_name(self._branch), t("order.title"), t("order.title")
+        )
         if self._found is not None:
             self._show()
             self._show_mode(self._found)

@@ -252,7 +252,9 @@ class PassageScreen(PassageAsking):
         rehearsing = asked == REHEARSAL
         name = " · ".join(filter(None, (asked, self._model))) if asked is not None else self._as_set
         name = t("passage.rehearsal") if rehearsing else name
-        self.query_one("#top", TopBar).show(t("passage.title"), self._session.branch, f"{agent} · {name}")
+        self.query_one("#top", TopBar).show(
+            t("passage.title"), self.branch_name(self._session.branch), f"{agent} · {name}"
+        )
         run = self._run
         if self._suggesting is not None:
             text, self._stated = t("passage.suggesting"), ()

@@ -82,7 +82,7 @@ class PromptScreen(WorkingScreen[None]):
             self._explaining = session.explaining()
             prompt = self._prompt = await self.wait(session.compiling())
         except StonehandError as error:
-            self.query_one("#top", TopBar).show(self._title, session.branch, t("prompt.not-compiled"))
+            self.query_one("#top", TopBar).show(self._title, self.branch_name(session.branch), t("prompt.not-compiled"))
             self.view.show((), {})
             self.say(of_error(error), warning=True)
             return
@@ -102,7 +102,7 @@ class PromptScreen(WorkingScreen[None]):
         blocks = t("prompt.blocks", count=len(prompt.blocks))
         self.query_one("#top", TopBar).show(
             self._title,
-            self._session.branch,
+            self.branch_name(self._session.branch),
             f"{agent} · {blocks} · {model_name(budget)}   {words[0]}",
             *(f"{agent} {word}" for word in words),
             words[-1],

@@ -70,7 +70,7 @@ class ReplayScreen(WorkingScreen[None]):
         record = self._detail.record
         self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "replay"))
         states = (f"{agent_word(record.agent)} · {record.model} · {record.at}", record.at)
-        self.query_one("#top", TopBar).show(t("runs.replay-title"), self._branch, *states)
+        self.query_one("#top", TopBar).show(t("runs.replay-title"), self.branch_name(self._branch), *states)
         self._show_status()
 
     def _show_status(self) -> None:

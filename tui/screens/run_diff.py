@@ -91,7 +91,7 @@ class RunDiffScreen(ComparesTexts):
             prompt = self._found.prompt
             before, after = short_count(prompt.before_tokens), short_count(prompt.after_tokens)
             states = [t("compare.tokens", before=before, after=after), f"{before} → {after}"]
-        self.query_one("#top", TopBar).show(t("runs.diff-title"), self._branch, *states)
+        self.query_one("#top", TopBar).show(t("runs.diff-title"), self.branch_name(self._branch), *states)
 
     def _outcome(self, comparison: Comparison) -> str:
         values = {"before": self._before.at, "after": "" if self._after is None else self._after.at}

@@ -190,7 +190,7 @@ class RunsScreen(WorkingScreen[None]):
         count = len(self._found.runs) if self._found is not None else 0
         known = t("runs.count", count=count) if self._complete else t("runs.reading")
         states = (f"{self._name} · {known}", known, str(count))
-        self.query_one("#top", TopBar).show(t("runs.title"), self._branch, *states)
+        self.query_one("#top", TopBar).show(t("runs.title"), self.branch_name(self._branch), *states)
 
     def on_screen_resume(self) -> None:
         """Back from a run that was made, perhaps: it is in the list by then."""

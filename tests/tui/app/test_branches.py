@@ -116,6 +116,8 @@ async def test_a_branch_is_renamed_and_made_active_and_the_dialog_stays(editor: 
         await on(ed, StoryScreen)
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk and "The Quay › Calm" in ed.lines()[0])
+        await ed.press("p")
+        await ed.until(lambda: ed.app.screen is not ed.desk and "› Calm" in ed.lines()[0], "the name on other screens")
 
 
 async def test_opening_a_branch_makes_nothing_active(editor: Open, data: Path) -> None:

@@ -10,6 +10,7 @@ from textual import events
 
 from tests.tui.conftest import SCRIPT, Open
 from tests.tui.editor import Editor
+from tui.app import StonehandApp
 from tui.screens.choice import ChoiceDialog
 from tui.screens.properties import PropertiesDialog
 from tui.widgets.inspector import GLANCE
@@ -305,9 +306,29 @@ async def test_duplicate(editor: Open) -> None:
         at = keys_of(ed).index("cb-counta")
         assert keys_of(ed)[at + 1] == copy["id"] == ed.blocks.key
         await ed.press("u")
-        assert ed.blocks.key in keys_of(ed)
+        assert ed.blocks.key == "cb-counta", "back on the block that was duplicated"
         await save(ed)
         assert ed.file().read_bytes() == before
+        await ed.press("X", "u")
+        assert ed.blocks.key == "cb-counta", "on the block that came back"
+
+
+async def test_an_action_that_fails_is_told_of_and_the_editor_goes_on(
+    editor: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object) -> None:
+        raise ModuleNotFoundError("No module named 'tui.gone'")
+
+    monkeypatch.setattr(StonehandApp, "action_keys", fails)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    async with editor() as ed:
+        await ed.goto("cb-stylea")
+        await ed.press("space", "question_mark")
+        assert any("No module named 'tui.gone'" in told and "crash.log" in told for told in ed.toasts)
+        assert "Traceback" in next((tmp_path / "state").rglob("crash.log")).read_text()
+        await ed.press("j")
+        assert ed.blocks.key != "cb-stylea"
+        assert ed.session.document.undo_label is not None
 
 
 async def test_duplicate_of_a_built_in_block_is_its_text(editor: Open) -> None:
