@@ -38,6 +38,7 @@ async def test_tools_are_listed_with_what_they_are_for(editor: Open) -> None:
     async with editor() as ed:
         tools = ed.workspace.agent(WRITER).tools
         await opened(ed)
+        assert ed.shows("change with it."), "the first line is whole"
         assert ed.shows(f"{len(tools)} of {len(tools)} on")
         assert lines(ed) == [f"✓ {tool}" for tool in tools]
         for tool, text in ed.workspace.tool_descriptions(tools).items():
