@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import StonehandError
 from tui.carry import Carry
-from tui.language import of_engine, of_error
+from tui.language import of_engine
 from tui.screens.base import WorkingScreen
 from tui.widgets.block_list import BlockList
 from tui.widgets.inspector import Inspector
@@ -121,7 +122,11 @@ class DeskPart(WorkingScreen[None]):
         try:
             change = edit(session)
         except StonehandError as error:
-            self.say(of_error(error), warning=True)
+            problem = error.problem
+            if problem.file == session.document.file:
+                # The banner names the file; its whole path would push the reason out of the line.
+                problem = replace(problem, file=None)
+            self.say(of_engine(problem.told()), warning=True)
             return False
         if change is None:
             return False
