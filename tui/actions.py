@@ -22,6 +22,7 @@ Place = Literal[
     "desk",
     "list",
     "prompt",
+    "request",
     "difference",
     "compare",
     "order",
@@ -33,14 +34,15 @@ Place = Literal[
     "chat",
 ]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
-prompt, where two texts are compared, in the comparison of the prompt with an earlier one, in the order of pinned
-fragments, among past runs, in the comparison of two of them, in the replay of one, in the generate screen, in
-the screen for agents that work on a fragment, in a conversation."""
+prompt, in the request it becomes, where two texts are compared, in the comparison of the prompt with an earlier one,
+in the order of pinned fragments, among past runs, in the comparison of two of them, in the replay of one, in the
+generate screen, in the screen for agents that work on a fragment, in a conversation."""
 
 PLACES: tuple[Place, ...] = (
     "list",
     "desk",
     "prompt",
+    "request",
     "difference",
     "compare",
     "order",
@@ -164,6 +166,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("compare-prompt", ("d",), "prompt"),
     Action("why-line", ("w",), "prompt"),
     Action("preview-inputs", ("i",), "prompt"),
+    Action("request", ("r",), "prompt"),
+    Action("request-copy", ("Y",), "request"),
+    Action("request-fold", ("enter", "tab"), "request"),
+    Action("request-back", ("escape", "q"), "request"),
     # the effect of edits
     Action("next-change", ("n",), "difference", together=("previous-change",)),
     Action("previous-change", ("N",), "difference"),

@@ -207,6 +207,7 @@ def meet(one: Place, other: Place) -> bool:
         {"runs", "app"},
         {"difference", "run-diff", "app"},
         {"replay", "app"},
+        {"request", "app"},
         {"passage", "app"},
         {"agent-run", "app"},
         {"chat", "app"},

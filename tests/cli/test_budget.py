@@ -27,6 +27,17 @@ def small(run: Run) -> None:
     assert done.code == 0, done.err
 
 
+def test_the_request_of_a_prompt(run: Run, story: Path, small: None) -> None:
+    body = run("compile", "the-quay", "--request").document
+    said = run("compile", "the-quay", "--json").document["messages"]
+    assert (body["model"], body["messages"]) == ("small", said) and body["tools"]
+
+
+def test_a_rehearsal_has_no_request(run: Run, story: Path) -> None:
+    done = run("compile", "the-quay", "--request")
+    assert done.code == 1 and "the rehearsal is no model" in done.err
+
+
 def test_the_compiled_prompt_comes_with_its_budget(run: Run, story: Path, small: None) -> None:
     document = run("compile", "the-quay", "--json").document
     budget = document["budget"]

@@ -18,6 +18,7 @@ from tui.screens.fragment_order import FragmentOrderScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
 from tui.screens.replay import ReplayScreen
+from tui.screens.request import RequestScreen
 from tui.screens.run_diff import RunDiffScreen
 from tui.screens.runs import RunsScreen
 
@@ -26,6 +27,7 @@ OWNERS: dict[str, type] = {
     "desk": DeskScreen,
     "list": DeskScreen,
     "prompt": PromptScreen,
+    "request": RequestScreen,
     "difference": CompareScreen,
     "compare": CompareScreen,
     "order": FragmentOrderScreen,

@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from engine.document.by_block import Difference
 from engine.tools import Direction, Question
 from engine.tools.collected import Option
+from engine.workspace import RequestBody
 from tests.engine.runs.test_history import write_log
 from tests.tui.editor import Editor
 from tui.screens.agent_run import AgentRunScreen
@@ -31,6 +32,7 @@ from tui.screens.prompt import PromptScreen
 from tui.screens.properties import PropertiesDialog
 from tui.screens.question import Answer, QuestionDialog
 from tui.screens.report import ReportDialog
+from tui.screens.request import RequestScreen
 from tui.screens.target import TargetDialog
 
 
@@ -203,6 +205,12 @@ async def every_dialog(ed: Editor) -> AsyncIterator[str]:
     await ed.press("i")
     await ed.until(lambda: isinstance(ed.app.screen, PreviewDialog), "the inputs of a preview")
     yield "PreviewDialog"
+    await _left(ed)
+    said = [{"role": "user", "content": [{"type": "text", "text": "Go on."}]}]
+    body = {"model": "m", "messages": said, "tools": [{"name": "editProse"}], "top_k": 20}
+    ed.app.push_screen(RequestScreen(RequestBody("https://api.example.com/v1/chat/completions", body, "ab12", ("x",))))
+    await ed.until(lambda: isinstance(ed.app.screen, RequestScreen) and ed.app.screen.focused, "the request")
+    yield "RequestScreen"
     await _left(ed)
     await _left(ed)
     for dialog in _made_up():

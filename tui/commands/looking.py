@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine.errors import StonehandError
 from engine.text import is_blank
 from tui.commands.frame import (
     INPUT_HELP,
@@ -237,6 +238,7 @@ def _budget_line(budget: Budget, used: int) -> str:
 @click.argument("agent", default=WRITER)
 @click.option("--input", "author_input", metavar="TEXT", default="", help=INPUT_HELP)
 @click.option("--model", metavar="M", help="With the instructions that instruction-sets/ has for this model.")
+@click.option("--request", is_flag=True, help="The request's body instead, as JSON, as its provider is sent it.")
 @branch_option
 @with_workspace
 def compile_prompt(
@@ -245,6 +247,7 @@ def compile_prompt(
     agent: str,
     author_input: str,
     model: str | None,
+    request: bool,
     branch: str | None,
     as_json: bool,
 ) -> None:
@@ -258,10 +261,19 @@ def compile_prompt(
       stonehand compile my-story generation.writer --input 'She opens the door.'
       diff <(stonehand compile my-story) <(stonehand compile my-story --branch br-tokumi)
       stonehand compile my-story --json | jq .tokens.total
+      stonehand compile my-story --request | jq .messages
     """
     prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model)
     for warning in prompt.warnings:
         warn(warning)
+    if request:
+        body = workspace.wires.request_body(prompt, model=model)
+        if body is None:
+            raise StonehandError("no request is sent: the rehearsal is no model", repair="set a provider for the agent")
+        for told in body.warnings:
+            warn(told)
+        write_json(body.body)
+        return
     if not as_json:
         text = "\n\n".join(sent.content for sent in prompt.messages).rstrip("\n")
         write(ended(text))

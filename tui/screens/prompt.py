@@ -165,6 +165,24 @@ class PromptScreen(WorkingScreen[None]):
         if block is not None:
             self.say(t("prompt.copied", name=block.name, result=copy(self.app, self.view.text_of(block.id)).message))
 
+    def action_request(self) -> None:
+        """Show the body that this prompt is sent as."""
+        if (prompt := self._prompt) is not None:
+            self.begin(lambda: self._show_request(prompt), "request", exclusive=True)
+
+    async def _show_request(self, prompt: Prompt) -> None:
+        from tui.screens.request import RequestScreen
+
+        try:
+            request = await self.wait(lambda: self.workspace.wires.request_body(prompt))
+        except StonehandError as error:
+            self.say(of_error(error), warning=True)
+            return
+        if request is None:
+            self.say(t("request.none"), warning=True)
+        else:
+            self.app.push_screen(RequestScreen(request))
+
     def action_copy_prompt(self) -> None:
         self.say(copy(self.app, self.view.text).message)
 

@@ -31,6 +31,7 @@ from tui.screens.prompt import PromptScreen
 from tui.screens.question import QuestionDialog
 from tui.screens.replay import ReplayScreen
 from tui.screens.report import ReportDialog
+from tui.screens.request import RequestScreen
 from tui.screens.run_diff import RunDiffScreen
 from tui.screens.runs import RunsScreen
 from tui.screens.story import StoryScreen
@@ -128,7 +129,10 @@ async def look_around(ed: Editor, seen: set[type]) -> None:
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen), "the prompt")
     note()
-    await ed.press("w", "j", "w", "i")
+    await ed.press("r")
+    await ed.until(lambda: isinstance(ed.app.screen, RequestScreen), "the request")
+    note()
+    await ed.press("escape", "w", "j", "w", "i")
     await ed.until(lambda: isinstance(ed.app.screen, PreviewDialog), "the inputs of a preview")
     note()
     await ed.press("ctrl+s")
