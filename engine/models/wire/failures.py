@@ -233,10 +233,12 @@ def _cause(failure: Failure, caller: Caller) -> str:
         if not caller.key_place:
             return "it wants a key and none is set"
         return "the key was refused" if failure.status != 403 else "the key is not allowed to do this"
+    # A server of one's own answers 503 while it loads a model (spec, C2.4); 529 is a service's word for too much to do.
+    starting = caller.local and failure.status != 529 and failure.code != "overloaded_error"
     return {
         "credits": "there is no credit left with this provider, or a spending limit is reached",
         "throttled": "too many requests or tokens in a short time",
-        "overloaded": "the server is starting, or loading the model" if caller.local else "the provider is overloaded",
+        "overloaded": "the server is starting, or loading the model" if starting else "the provider is overloaded",
         "upstream": "something failed on the provider's side",
         "network": "the connection failed",
         "too_large": "the prompt is longer than the model takes",

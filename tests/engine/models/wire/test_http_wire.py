@@ -206,7 +206,7 @@ async def test_nobody_there() -> None:
             Reply(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
             "overloaded",
             [0.5, 1.0],
-            "Overloaded",
+            "the provider is overloaded",
         ),
         (
             Reply(502, "<html><head><title>502 Bad Gateway</title></head></html>"),
