@@ -195,7 +195,7 @@ def test_a_passage_is_transformed(run: Run, story: Path, wires: Give) -> None:
     ("arguments", "code", "said"),
     [
         ((), 2, "--input"),
-        (("refine", "--fragment", "ch-bafego"), 2, "--input"),
+        (("librarian.chat",), 2, "--input"),
         (("--mode", "refine", "--input", "x"), 2, "--fragment"),
         (("--fragment", "pr-aaaa00", "--input", "x"), 2, "--mode"),
         (("analyze", "--answer", "Who?", "Ines"), 2, "asks nothing"),
@@ -214,3 +214,11 @@ def test_what_does_not_go_together_is_told_in_a_line(
     assert (done.code, done.text) == (code, "")
     assert len(done.err.splitlines()) == 1 and said in done.err
     assert files_of(data) == before
+
+
+@pytest.mark.parametrize("agent", ["optimize-character", "refine"])
+def test_what_has_guidance_of_its_own_needs_no_input(run: Run, story: Path, wires: Give, agent: str) -> None:
+    asked = wires(**{agent.replace("-", "_"): [says("Done.")]})
+    done = run(*GO, agent, "--fragment", "ch-bafego")
+    (sent,) = asked[agent.replace("-", "_")].requests
+    assert done.code == 0 and any("### Default Guidance" in message.content for message in sent.messages)

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 
 PREWRITER: Final = "generation.prewriter"
 DIRECTIONS: Final = "directions.suggest"
-WITHOUT_INPUT: Final = ("librarian.analyze", "librarian.prose-transform", DIRECTIONS)
+WITHOUT_INPUT: Final = (
+    "librarian.analyze",
+    "librarian.optimize-character",
+    "librarian.prose-transform",
+    "librarian.refine",
+    DIRECTIONS,
+)
 """The agents that have work without a word of the author's."""
 GONE = "whoever read standard output has gone"
 OVER_BUDGET = "switch blocks off, shorten them or choose another model; --over-budget sends it all the same"
