@@ -227,7 +227,7 @@ class Run:
                 seconds=(self._ended or time.monotonic()) - self._begun,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
-                model=turn.model,
+                model=turn.model if planner is None or turn.sent or self._stage == "writing" else planner.model,
                 finish=self._finish or turn.finish,
                 failure=self._error.message if self._error is not None else "",
                 rewritten=self._rewritten,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from engine.models.tokens import estimate_tokens
 from engine.models.wire.answer import Answer
-from engine.models.wire.base import ChatMessage, Failure, Start, Text, Thinking, Usage, Warned, Wire
+from engine.models.wire.base import ChatMessage, Failure, ModelWire, Start, Text, Thinking, Usage, Warned, Wire
 from engine.models.wire.conversation import NO_RESULT
 from engine.models.wire.events import Event, Retry
 from engine.models.wire.parts import ToolCall
@@ -73,8 +73,9 @@ class StepUsage:
 class Turn:
     """A turn under way; its fields are read under `lock`, which is the run's.
 
-    `finish` is why it ended, in the wire's words; `failure` is set when it failed. `added` are the messages of its
-    complete steps, as the next request of a conversation has them behind the history.
+    `asked` is the model that is asked for, `model` the one that answers, as soon as that is known; both are the wire's
+    name where it has no model. `finish` is why it ended, in the wire's words; `failure` is set when it failed. `added`
+    are the messages of its complete steps, as the next request of a conversation has them behind the history.
     """
 
     def __init__(
@@ -87,7 +88,9 @@ class Turn:
         prewriter: bool = False,
     ) -> None:
         self.setup = setup
-        self.model = setup.model or setup.wire.name
+        wire = setup.wire
+        self.asked = setup.model or (wire.model if isinstance(wire, ModelWire) else "") or wire.name
+        self.model = self.asked
         self.phase: Phase = "waiting"
         self.step = 0
         self.sent = False
@@ -180,6 +183,10 @@ class Turn:
                 self.added.append(ChatMessage("user", told))
             what = "a call of {tools} was cut off at the limit of the answer's length"
             self._warn(Phrase(what, tools=", ".join(cut)))
+        elif reason == "max_tokens":
+            self._warn(self._cut_off())
+        elif reason == "context_full":
+            self._warn("the answer was cut off: the context window of the model is full")
         with self._lock:
             goes_on = bool(answer.calls) or bool(cut) or reason == "pause"
             self._behind_tools = bool(answer.calls)
@@ -194,6 +201,19 @@ class Turn:
             self._warn(Phrase(used_up) if steps == 1 else Phrase(many, steps=steps))
         return self.exceeded
 
+    def _cut_off(self) -> str:
+        """That the answer ended at its limit, and what allows a longer one, unless the caller chose that limit."""
+        if (asked := self.setup.max_output_tokens) is not None:
+            return Phrase("the answer was cut off at its limit of {limit:,} tokens", limit=asked)
+        wire = self.setup.wire
+        if not isinstance(wire, ModelWire) or wire.max_output_tokens is None:
+            return "the answer was cut off at the limit of its length"
+        more = (
+            "the answer was cut off at its limit of {limit:,} tokens: a higher generationLimits.maxOutputTokens in the "
+            "story's settings allows a longer one, as far as the model does"
+        )
+        return Phrase(more, limit=wire.max_output_tokens)
+
     async def _call(self, tools: tuple[Tool[Any], ...]) -> Answer:
         """One request and its answer, put together; a fault of the wire is a failure of the call."""
         setup = self.setup
@@ -203,7 +223,7 @@ class Turn:
             self.phase, self.retry, self.tool, self.target = "waiting", None, "", ""
             self.sent = True
             answer = self._answer = Answer()
-        request = request_of(setup.prompt, setup.model or setup.wire.name, setup.max_output_tokens, declared, history)
+        request = request_of(setup.prompt, self.asked, setup.max_output_tokens, declared, history)
         progress = CallProgress(
             request,
             self.step,

@@ -10,7 +10,7 @@ import pytest
 from engine.models.wire import detection
 from engine.models.wire.profiles import LocalServer
 from tests.cli.conftest import Run
-from tests.mock_provider.scripts import chunk, plain
+from tests.mock_provider.scripts import DONE, chunk, plain
 from tests.mock_provider.server import Reply
 from tests.mock_provider.serving import Serve
 
@@ -100,3 +100,13 @@ def test_a_passage_that_breaks_off(run: Run, story: Path, serve: Serve) -> None:
     done = run("generate", "the-quay", "--input", "Go.", "--provider", "mine", "--save")
     assert (done.code, done.text) == (1, "The tide \n")
     assert "broke off" in done.err and "saved" not in done.err
+
+
+def test_a_passage_that_was_cut_off_at_its_limit(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve([chunk({"content": "The tide"}), chunk({}, finish="length"), DONE])
+    add(run, mock.base_url)
+    arguments = ("generate", "the-quay", "--input", "Go.", "--provider", "mine")
+    done = run(*arguments, "--save")
+    assert done.code == 0 and "saved as pr-" in done.err
+    assert "cut off at its limit of 8,192 tokens: a higher generationLimits.maxOutputTokens" in done.err
+    assert "cut off at its limit of 77 tokens\n" in run(*arguments, "--max-tokens", "77").err

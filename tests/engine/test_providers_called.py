@@ -86,6 +86,27 @@ def test_a_failure_keeps_the_text_and_says_what_to_do(
     assert "broke off" in view.failure
 
 
+def test_the_model_that_is_asked_for_is_named_before_it_answers(
+    workspace: Workspace, data: Path, story: Path, serve: Serve
+) -> None:
+    mock = serve([Reply(401, {"error": {"message": "no"}})])
+    configure(data, mock.base_url)
+    meta = story / "meta.json"
+    document = json.loads(meta.read_bytes())
+    planner = {"generation.prewriter": {"providerId": "mine", "modelId": "m-9"}}
+    for settings, named in (({}, "m-1"), ({"generationMode": "prewriter", "modelOverrides": planner}, "m-9")):
+        meta.write_text(json.dumps({**document, "settings": {**document["settings"], **settings}}), "utf-8")
+        told: list[Any] = []
+        session = workspace.session(STORY, WRITER)
+        session.author_input = "Go on."
+        run = workspace.generation.prepare(session, on_event=told.append)
+        view = workspace.generate(run).result(20)
+        (log,) = (workspace.runs.log(STORY, "main", run.log_id),)
+        events = [event.as_json() for event in told]
+        models = {event["model"] for event in events if event["type"] == "progress"}
+        assert (view.phase, view.model, log["model"], models) == ("failed", named, named, {named})
+
+
 def test_a_run_is_stopped_and_the_workspace_closed_while_it_streams(
     workspace: Workspace, data: Path, story: Path, serve: Serve
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from engine.models.wire.events import Event
@@ -210,3 +210,13 @@ class Wire(Protocol):
         events, never exceptions.
         """
         ...
+
+
+@runtime_checkable
+class ModelWire(Wire, Protocol):
+    """A wire to a model: the one that is called, and the limit of its answer, where a request names none."""
+
+    model: str
+
+    @property
+    def max_output_tokens(self) -> int | None: ...

@@ -127,6 +127,11 @@ class HttpWire:
         """Where requests go, without secrets."""
         return url_of(self._provider.shown_url, self._profile(self.model).path)
 
+    @property
+    def max_output_tokens(self) -> int | None:
+        """The limit of an answer where a request names none."""
+        return self._defaults.max_output_tokens
+
     def does_as(self, other: HttpWire) -> bool:
         """Whether it would send the same to the same place."""
         mine = (self._provider, self.model, self._defaults)
