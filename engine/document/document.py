@@ -330,7 +330,8 @@ class Document:
         """Look at the file again; True when another program changed it.
 
         Without unsaved edits its content becomes the document, and undo goes on to take back the own edits alone; with
-        them the state becomes `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides.
+        them the state becomes `CONFLICT`, and `keep_mine`, `take_theirs` or `merge` decides. Where the file is gone,
+        undo brings all that was in it back.
         """
         if self._locate is not None:
             self.file = self._locate()
@@ -347,8 +348,14 @@ class Document:
         if self.state in (SaveState.UNSAVED, SaveState.CONFLICT):
             self.theirs, self.state = data, SaveState.CONFLICT
             return True
-        self._adopt(data)
+        gone = data is None and self.state is SaveState.SAVED
+        self._adopt(data, "deleted by another program" if gone else None)
         return True
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the file was not there when it was last looked at."""
+        return self._saved is None
 
     @property
     def theirs_fault(self) -> Problem | None:

@@ -543,7 +543,9 @@ class DeskScreen(
             if session.document.state in (SaveState.UNSAVED, SaveState.CONFLICT):
                 self._saver.keep_trying(session)
             if changed and session is self.session:
-                self.say(t("desk.changed", name=session.document.file.name), warning=True)
+                document = session.document
+                gone = document.theirs is None if document.state is SaveState.CONFLICT else document.is_gone
+                self.say(t("desk.deleted" if gone else "desk.changed", name=document.file.name), warning=True)
         shown = self.session
         if shown is not None and shown.story == message.story and not self.workspace.rescue.is_gone(shown):
             self._gone = False

@@ -453,6 +453,18 @@ async def test_a_deleted_file_is_called_deleted(editor: Open) -> None:
         assert "story-info" in ed.config()["overrides"]
 
 
+async def test_what_was_in_a_deleted_file_comes_back(editor: Open) -> None:
+    async with editor(watch=True) as ed:
+        before = ed.config()
+        await ed.pilot.pause(0.5)  # the watch has to be in place
+        ed.file().unlink()
+        await ed.until(lambda: "was deleted by another program" in ed.said, "the message")
+        assert ed.session.document.state is SaveState.SAVED and not ed.file().exists()
+        await ed.press("u")
+        await ed.saved()
+        assert ed.config() == before
+
+
 async def test_what_could_not_be_saved_is_saved_when_the_obstacle_is_gone(
     editor: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
