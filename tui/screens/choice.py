@@ -20,7 +20,7 @@ class ChoiceDialog(ModalScreen[str | None]):
     """Asks; the answer is the key of the choice, None for escape.
 
     `choices` are (key, text); the choice of key `escape` only says what escape means. `body` is a text of any length to
-    look at before answering. With `safe`, enter alone is escape: nothing is done before another answer is chosen.
+    look at before answering. With `safe`, the choice of escape stands first, so enter alone does nothing.
     """
 
     places: tuple[Place, ...] = ("app",)
@@ -29,7 +29,8 @@ class ChoiceDialog(ModalScreen[str | None]):
         self, title: str, text: str, choices: Sequence[tuple[str, str]], *, body: str = "", safe: bool = False
     ) -> None:
         super().__init__()
-        self._title, self._text, self._choices, self._body, self._safe = title, text, list(choices), body, safe
+        self._title, self._text, self._body = title, text, body
+        self._choices = sorted(choices, key=lambda choice: choice[0] != "escape") if safe else list(choices)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
@@ -58,10 +59,7 @@ class ChoiceDialog(ModalScreen[str | None]):
             self.dismiss(event.character)
 
     def on_mount(self) -> None:
-        options = self.query_one(OptionList)
-        options.focus()
-        if self._safe:
-            options.highlighted = next(at for at, (key, _) in enumerate(self._choices) if key == "escape")
+        self.query_one(OptionList).focus()
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         self.dismiss(None if message.option.id == "escape" else message.option.id)

@@ -40,6 +40,8 @@ has a lower rate of its own."""
 LABEL_LENGTH = 60
 """Characters of a direction that a replay is named by."""
 CONTINUE = Target()
+TOLD_SECONDS = 8.0
+"""Seconds for which it is told what was kept on the way out."""
 REMEMBER_PAUSE = 0.2
 """Seconds until what is typed into the direction is on disk."""
 
@@ -395,7 +397,7 @@ class PassageScreen(PassageAsking):
         else:
             self.begin(lambda: self._keep(run), "keep", exclusive=True)
 
-    async def _keep(self, run: Run) -> bool:
+    async def _keep(self, run: Run, *, leaving: bool = False) -> bool:
         self._kept = True
         try:
             saved = await self.wait(lambda: self.workspace.passages.keep(run, broken=True))
@@ -407,8 +409,12 @@ class PassageScreen(PassageAsking):
         kept = (
             "passage.kept-as-version" if version else "passage.kept-broken" if run.view().failure else "passage.kept-as"
         )
-        self.say(t(kept, id=saved.fragment.id, name=self._run_target.name))
-        prompt = run.prompt
+        told, prompt = t(kept, id=saved.fragment.id, name=self._run_target.name), run.prompt
+        if leaving:  # this screen is gone in a moment
+            branch = self.branch_name(prompt.branch)
+            self.stonehand.notify(t("passage.kept-on", kept=told, branch=branch), timeout=TOLD_SECONDS, markup=False)
+        else:
+            self.say(told)
         with contextlib.suppress(StonehandError):
             # The next session begins with a new direction; in this one it stays, to be changed.
             await self.wait(lambda: self.workspace.passages.remember_direction(prompt.story, prompt.branch, ""))
@@ -502,7 +508,8 @@ class PassageScreen(PassageAsking):
         run = self._run
         seen = run.view() if run is not None else None
         title = t("passage.still") if self.running else t("passage.not-kept")
-        choices = [("k", t("passage.keep")), ("d", t("passage.discard")), ("escape", t("passage.stay"))]
+        keep = t("passage.stop-and-keep" if self.running else "passage.keep")
+        choices = [("k", keep), ("d", t("passage.discard")), ("escape", t("passage.stay"))]
         if seen is not None and seen.phase == "asking":
             title = t("passage.still-waits")
             if not seen.text.strip():
@@ -510,7 +517,7 @@ class PassageScreen(PassageAsking):
             if not seen.text.strip() and not seen.reviewing:
                 del choices[0]
         # Enter may come with an escape that was a split alt+enter (spec terminal, section 5, case 10): nothing stops.
-        dialog = ChoiceDialog(title, "", choices, safe=self.running)
+        dialog = ChoiceDialog(title, "", choices, safe=True)
         key = await self.app.push_screen_wait(dialog)
         if key is None:
             return False
@@ -522,7 +529,7 @@ class PassageScreen(PassageAsking):
             while self.running:
                 await asyncio.sleep(0.02)
             if run.view().text.strip():
-                return await self._keep(run)
+                return await self._keep(run, leaving=True)
         self.action_discard()
         return True
 

@@ -157,7 +157,7 @@ async def test_leaving_with_a_passage_asks(editor: Open, leave: str) -> None:
         await ed.press(leave)
         await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
         assert ed.shows("The passage is not kept yet")
-        await ed.press("escape")
+        await ed.press("enter")
         await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
         assert view.text.strip() and files(ed) == before
         await ed.press(leave)
@@ -184,8 +184,11 @@ async def test_escape_while_writing_stops_nothing(editor: Open, monkeypatch: pyt
         assert screen(ed).running or (screen(ed)._run and screen(ed)._run.view().phase == "done")
         await ed.press("escape")
         await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
-        await ed.press("d")
+        assert ed.shows("stop and keep what is there")
+        await ed.press("k")
         await ed.until(lambda: ed.app.screen is ed.desk)
+        (told,) = ed.toasts
+        assert told.startswith("kept as pr-") and told.endswith(", on the branch Main")
 
 
 async def test_a_log_can_be_replayed(editor: Open) -> None:
