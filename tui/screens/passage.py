@@ -410,7 +410,8 @@ class PassageScreen(PassageAsking):
             "passage.kept-as-version" if version else "passage.kept-broken" if run.view().failure else "passage.kept-as"
         )
         told, prompt = t(kept, id=saved.fragment.id, name=self._run_target.name), run.prompt
-        if leaving:  # this screen is gone in a moment
+        if leaving:  # this screen is gone in a moment, and the next one begins with a new direction
+            self.query_one("#direction", TextEditor).load("")
             branch = self.branch_name(prompt.branch)
             self.stonehand.notify(t("passage.kept-on", kept=told, branch=branch), timeout=TOLD_SECONDS, markup=False)
         else:

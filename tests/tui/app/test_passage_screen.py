@@ -174,6 +174,7 @@ async def test_escape_while_writing_stops_nothing(editor: Open, monkeypatch: pyt
     async with editor() as ed:
         monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 30.0)
         view = await generating(ed)
+        await ed.type("Let it rain.")
         await begun(ed)
         await ed.until(lambda: view.text.strip())
         await ed.press("escape")
@@ -189,6 +190,8 @@ async def test_escape_while_writing_stops_nothing(editor: Open, monkeypatch: pyt
         await ed.until(lambda: ed.app.screen is ed.desk)
         (told,) = ed.toasts
         assert told.startswith("kept as pr-") and told.endswith(", on the branch Main")
+        await generating(ed)
+        assert screen(ed).query_one("#direction", TextEditor).value == "", "another direction for the next one"
 
 
 async def test_a_log_can_be_replayed(editor: Open) -> None:
