@@ -222,3 +222,23 @@ def test_what_has_guidance_of_its_own_needs_no_input(run: Run, story: Path, wire
     done = run(*GO, agent, "--fragment", "ch-bafego")
     (sent,) = asked[agent.replace("-", "_")].requests
     assert done.code == 0 and any("### Default Guidance" in message.content for message in sent.messages)
+
+
+def test_a_refusal_is_not_saved_and_its_text_is_put_aside(run: Run, story: Path, wires: Give) -> None:
+    wires(writer=[says("I can't write that.", reason="refusal"), says("", reason="refusal")])
+    before = sorted((story / "branches/main/fragments").iterdir())
+    done = run(*GO, "--input", "A storm.", "--save")
+    told = done.err.splitlines()[-1]
+    assert (done.code, done.text) == (1, "I can't write that.\n")
+    assert "the model refused, so nothing was saved" in told
+    assert Path(told.rpartition(" is in ")[2]).read_text("utf-8") == "I can't write that."
+    assert run(*GO, "--input", "A storm.", "--save").code == 1
+    assert sorted((story / "branches/main/fragments").iterdir()) == before
+
+
+def test_an_empty_answer_is_told_of(run: Run, story: Path, wires: Give) -> None:
+    wires(writer=[says(" ")])
+    done = run(*GO, "--input", "A storm.")
+    assert done.code == 1 and "the answer holds no text" in done.err
+    done = run(*GO, "--input", "A storm.", "--json")
+    assert done.code == 1 and done.document["text"] == " "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import StonehandError, WrongInput
+from engine.text import is_blank
 from tui.commands.changes import Proposed, changes_document, named, proposed_in, tell_changes
 from tui.commands.frame import (
     INPUT_HELP,
@@ -107,7 +108,7 @@ OVER_BUDGET = "switch blocks off, shorten them or choose another model; --over-b
     help="Apply the changes an agent makes or proposes; else they are shown, whatever the story's setting.",
 )
 @click.option("--events", is_flag=True, help="Stream events to standard output instead of text, one JSON a line.")
-@click.option("--save", is_flag=True, help="Append the passage to the story when it is complete.")
+@click.option("--save", is_flag=True, help="Append the passage to the story when it is complete and no refusal.")
 @branch_option
 @with_workspace
 def generate(
@@ -208,11 +209,15 @@ def generate(
         failure = StonehandError(f"the generation failed: {view.failure}")
     elif save and view.phase == "done" and view.finish == "clarify":
         failure = StonehandError("the prewriter asks first, so nothing was written", repair="--answer answers it")
+    elif save and view.phase == "done" and view.finish == "refusal" and not is_blank(view.text):
+        failure = _refused(workspace, run)
     elif save and view.phase == "done":
         try:
             saved = workspace.passages.keep(run)
         except Exception as error:  # whatever it is, the text is given first
             failure = error
+    elif view.phase == "done" and not run.analysis_id and _came_to_nothing(view):
+        failure = StonehandError("the answer holds no text", repair="try again, or choose another model")
     proposed = proposed_in(workspace, story, run.prompt.branch, run.analysis_id) if run.analysis_id else ()
     if as_json:
         try:
@@ -338,6 +343,19 @@ def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> t
     except OutputClosed:
         raise StonehandError(f"{GONE}; the passage was not saved") from None
     return view, end
+
+
+def _came_to_nothing(view: RunView) -> bool:
+    return is_blank(view.text) and not (view.questions or view.directions or view.plans)
+
+
+def _refused(workspace: Workspace, run: Run) -> StonehandError:
+    """That a passage was not saved, since its model refused to write it; what it wrote of it lies in a file then."""
+    try:
+        file = workspace.rescue.passage(run)
+    except StonehandError as error:
+        return StonehandError(f"the model refused, so nothing was saved, and its text can't be put aside: {error}")
+    return StonehandError(f"the model refused, so nothing was saved; what it wrote is in {file}")
 
 
 def _tell_rest(view: RunView, proposed: tuple[Proposed, ...], analysis_id: str) -> None:
