@@ -112,13 +112,11 @@ class AgentRunActions(DeskPart):
         elif run is not None:
             found = await self.wait(lambda: analyses.read(notice.story, notice.branch, run.analysis_id))
             findings = found.findings
-            self.stonehand.notify(
-                t(
-                    "agent.analyzed",
-                    name=notice.fragment_id,
-                    mentions=len(findings.mentions),
-                    contradictions=len(findings.contradictions),
-                    proposals=len(found.open_proposals),
-                ),
-                markup=False,
-            )
+            counts = {
+                "agent.analyzed.mentions": len(findings.mentions),
+                "agent.analyzed.contradictions": len(findings.contradictions),
+                "agent.analyzed.proposals": len(found.open_proposals),
+            }
+            said = t("agent.analyzed.between").join(t(key, count=count) for key, count in counts.items() if count)
+            text = t("agent.analyzed-found" if said else "agent.analyzed", name=notice.fragment_id, found=said)
+            self.stonehand.notify(text, markup=False)

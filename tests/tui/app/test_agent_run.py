@@ -253,7 +253,7 @@ async def test_an_analysis_after_a_save_is_told_of(editor: Open, scripted: Calla
         run = ed.workspace.generation.prepare(session, fragment="pr-aaaa01")
         ed.workspace.generation.start(run).result(10)
         ed.desk.on_engine_analysis(AnalysisNotice("the-quay", "main", "pr-aaaa01", run))
-        await ed.until(lambda: any("pr-aaaa01 was analyzed: 1 mentions" in toast for toast in ed.toasts))
+        await ed.until(lambda: any("pr-aaaa01 was analyzed: one mention" in toast for toast in ed.toasts))
         scripted(["Nothing."])
         idle = ed.workspace.generation.prepare(session, fragment="pr-aaaa01")
         ed.workspace.generation.start(idle).result(10)
