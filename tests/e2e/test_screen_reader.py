@@ -19,7 +19,7 @@ def test_no_screen_sends_frames_or_bars(place: Place) -> None:
             app.write(key)
             app.wait_for(text)
             escape(app)
-            app.wait_for(lambda screen: "Foot Passengers, main" in screen and "block 1 of" in screen.split("\n")[-1])
+            app.wait_for(lambda screen: "Foot Passengers, Main" in screen and "block 1 of" in screen.split("\n")[-1])
         app.write(b"q")
         assert app.wait() == 0
         assert DRAWN.findall(app.output.decode()) == []

@@ -122,8 +122,8 @@ class PassageScreen(PassageAsking):
         elif self._questions_wait:
             self.action_answer()
         else:
-            if not self._kept:
-                self.say(t("passage.discarded"))
+            # What was said of the passage before would stand under the new one.
+            self.say("" if self._kept else t("passage.discarded"))
             left = self._unfinished
             if left is None or is_blank(left.brief) or not (self._brief_left and self._brief_shown):
                 self.begin(lambda: self._send(self._target), "begin", exclusive=True)
@@ -230,6 +230,8 @@ class PassageScreen(PassageAsking):
                 self.say(of_engine(seen.failure), warning=True)
             elif seen.warnings:
                 self.say(of_engine(seen.warnings[0]), warning=True)
+            elif seen.phase == "done" and not (seen.text.strip() or seen.questions or seen.plans):
+                self.say(t("passage.no-text"), warning=True)
             if self._questions_wait and self.query_one("#passage").has_focus and self.app.screen is self:
                 self.action_answer()
         self._show_status()
@@ -398,6 +400,8 @@ class PassageScreen(PassageAsking):
             self.begin(lambda: self._keep(run), "keep", exclusive=True)
 
     async def _keep(self, run: Run, *, leaving: bool = False) -> bool:
+        if run.view().finish == "refusal" and not await self._keeps_refusal():
+            return False
         self._kept = True
         try:
             saved = await self.wait(lambda: self.workspace.passages.keep(run, broken=True))
@@ -410,24 +414,37 @@ class PassageScreen(PassageAsking):
             "passage.kept-as-version" if version else "passage.kept-broken" if run.view().failure else "passage.kept-as"
         )
         told, prompt = t(kept, id=saved.fragment.id, name=self._run_target.name), run.prompt
-        if leaving:  # this screen is gone in a moment, and the next one begins with a new direction
-            self.query_one("#direction", TextEditor).load("")
+        if leaving:  # this screen is gone in a moment
             branch = self.branch_name(prompt.branch)
             self.stonehand.notify(t("passage.kept-on", kept=told, branch=branch), timeout=TOLD_SECONDS, markup=False)
         else:
             self.say(told)
-        with contextlib.suppress(StonehandError):
-            # The next session begins with a new direction; in this one it stays, to be changed.
-            await self.wait(lambda: self.workspace.passages.remember_direction(prompt.story, prompt.branch, ""))
+        direction = self.query_one("#direction", TextEditor)
+        if leaving or direction.value == run.input:  # else it is the next one, which is being written
+            if direction.too_large:
+                direction.load("")
+            else:
+                direction.replace("", (0, 0), direction.document.end, maintain_selection_offset=False)
+            with contextlib.suppress(StonehandError):
+                await self.wait(lambda: self.workspace.passages.remember_direction(prompt.story, prompt.branch, ""))
         for skipped in saved.skipped:
             self.report(StonehandError.of(skipped))
         if saved.problem is not None:
             self.report(StonehandError(t("passage.log-not-kept", problem=of_engine(saved.problem.message))))
         self._take_up(None)
         self._show_brief(False)
+        direction.focus()
         self._show_run()
         self._show_status()
         return True
+
+    async def _keeps_refusal(self) -> bool:
+        """Ask before what a model wrote that refused becomes a passage of the story."""
+        from tui.screens.choice import ChoiceDialog
+
+        choices = [("k", t("passage.keep-refusal")), ("escape", t("passage.stay"))]
+        dialog = ChoiceDialog(t("passage.refusal"), "", choices, safe=True)
+        return await self.app.push_screen_wait(dialog) == "k"
 
     async def _tell_not_kept(self, run: Run, error: StonehandError) -> None:
         """It can't be saved, as on a branch that was deleted: its text is put where it can be found."""
@@ -486,7 +503,9 @@ class PassageScreen(PassageAsking):
         if brief is not None and brief.display and not brief.has_focus and self.query_one("#direction").has_focus:
             brief.focus()
             return
-        if self.query_one("#direction").has_focus and (self._run is not None):
+        direction = self.query_one("#direction", TextEditor)
+        done_with = self._kept and not direction.value  # a passage was kept and no other one is thought of yet
+        if direction.has_focus and self._run is not None and not done_with:
             self.query_one("#passage").focus()
             return
         self.begin(self._back, "leave", exclusive=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from engine.hooks import Hooks
 from engine.models.wire.base import Failure, Text
 from engine.workspace.passages import Passages
 from engine.workspace.wires import Wires
+from tests.engine.runs.scripted import Scripted, says
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.choice import ChoiceDialog
@@ -77,7 +79,11 @@ async def test_keep(editor: Open) -> None:
         await ed.press("ctrl+s")
         assert ed.said == "there is no passage to keep"
         assert len(list((branch(ed) / "generation-logs").glob("gen-*.json"))) == 1
-        await ed.press("escape")
+        direction = screen(ed).query_one("#direction", TextEditor)
+        await ed.until(lambda: ed.focus == "direction" and direction.value == "", "the next direction")
+        await ed.type("x")
+        assert direction.value == "x"
+        await ed.press("backspace", "escape")
         await ed.until(lambda: ed.app.screen is ed.desk, "the main screen, unasked")
         await ed.listed()
         await ed.until(lambda: ed.session.row("cb-counta").content == "Sections so far: 3", "the story as it is now")
@@ -256,8 +262,12 @@ async def test_an_empty_passage_is_not_kept(editor: Open, monkeypatch: pytest.Mo
 async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     class FailingWire:
         name = "replay:failing"
+        calls = 0
 
         async def stream(self, request: object):  # type: ignore[no-untyped-def]
+            FailingWire.calls += 1
+            if FailingWire.calls > 1:
+                await asyncio.sleep(60)
             yield Failure("network", "the line is [/] dead \x1b[31m")
 
     monkeypatch.setattr(Wires, "of", lambda *_, **__: FailingWire())
@@ -268,6 +278,12 @@ async def test_a_failure_is_told_and_saves_nothing(editor: Open, monkeypatch: py
         await finished(ed)
         assert ed.said.startswith("the line is [/] dead")
         assert ed.shows("the line is [/] dead ␛[31m")
+        await begun(ed)
+        await ed.until(lambda: FailingWire.calls == 2, "another run")
+        assert not ed.shows("the line is"), "what was said of the run before is gone"
+        await ed.press("ctrl+x")
+        await finished(ed)
+        assert not ed.shows("the line is")
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk)
         assert files(ed) == before
@@ -340,3 +356,26 @@ async def test_what_a_hook_makes_of_a_passage_is_what_is_shown_and_kept(editor: 
         fragment_id = ed.said.removeprefix("kept as ")
         fragment = json.loads((branch(ed) / "fragments" / f"{fragment_id}.json").read_text("utf-8"))
         assert fragment["content"] == "Two words."
+
+
+async def test_what_is_no_passage_is_told_of_and_a_refusal_is_asked_about(
+    editor: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = Scripted(says("I can't.", reason="refusal"), says(" "))
+    monkeypatch.setattr(Wires, "of", lambda *_, **__: wire)
+    async with editor() as ed:
+        before = set(files(ed))
+        await generating(ed)
+        await begun(ed)
+        await finished(ed)
+        await ed.press("ctrl+s")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog) and ed.shows("The model refused to answer"))
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        assert not [name for name in set(files(ed)) - before if name.startswith("fragments")]
+        await ed.press("ctrl+s")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("k")
+        await ed.until(lambda: ed.said.startswith("kept as pr-"))
+        await begun(ed)
+        await ed.until(lambda: ed.said.startswith("no text came"), "what became of it")
