@@ -155,7 +155,8 @@ class Generation:
     ) -> Run:
         """A run of the session's agent, as its config and the author's input stand. Waits: it reads and runs scripts.
 
-        `provider` and `model` as for `wire`; None is what the agent resolves to, and its prewriter by itself.
+        `provider` and `model` as for `wire`; None is what the agent resolves to, and its prewriter by itself. Its
+        prewriter takes both, except where it has a model of its own with that provider.
         `fragment` is the id of what the run is about: the passage another version is written of, in the modes
         regenerate and refine, else the agent's subject; without it the session's target. `span` is what of a passage is
         transformed, and how; without it all of it is rewritten as the input says. `clarifications` are the prewriter's
@@ -423,9 +424,9 @@ class Generation:
             raise InvalidFile.of(fault)
         settings = folder.meta().settings
         own = Sources(planning=planning, replaced=sources.replaced)
-        # A model that was named is the writer's; the prewriter has the one it resolves to with the provider.
-        prompt = self._prompt(session, document.config, author_input, own, provider, None, name=PREWRITER)
-        wire = workspace.wires.of(prompt, provider, words_per_second=words_per_second)
+        planned_by = model if model and self._inherits_model(session.story, provider) else None
+        prompt = self._prompt(session, document.config, author_input, own, provider, planned_by, name=PREWRITER)
+        wire = workspace.wires.of(prompt, provider, model=planned_by, words_per_second=words_per_second)
         setup = Setup(
             prompt,
             wire,
@@ -446,6 +447,16 @@ class Generation:
             return self._prompt(session, config, author_input, replace(sources, brief=brief), provider, model)
 
         return Prewriting(setup, write, steps, review, planning.round)
+
+    def _inherits_model(self, story: str, provider: str | None) -> bool:
+        """Whether the prewriter takes the model that is named for the writer: it has none of its own with the provider
+        they share (seed, "Model Resolution": it inherits from the writer's role).
+        """
+        mine, writers = (self._workspace.models.resolve(story, name) for name in (PREWRITER, WRITER))
+        called = provider or writers.provider.id
+        if called != (provider or mine.provider.id):
+            return False
+        return mine.explain[1].role != PREWRITER or mine.provider.id != called
 
     # -- carrying out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,20 @@ def test_a_passage_that_was_cut_off_at_its_limit(run: Run, story: Path, serve: S
     assert done.code == 0 and "saved as pr-" in done.err
     assert "cut off at its limit of 8,192 tokens: a higher generationLimits.maxOutputTokens" in done.err
     assert "cut off at its limit of 77 tokens\n" in run(*arguments, "--max-tokens", "77").err
+
+
+def test_two_models_at_work_are_both_named(run: Run, story: Path, serve: Serve) -> None:
+    mock = serve(plain("A storm."), plain("It came."))
+    add(run, mock.base_url)
+    settings = {"generationMode": "prewriter"}
+    own = {"modelOverrides": {"generation.prewriter": {"providerId": "mine", "modelId": "m-9"}}}
+    go = ("generate", "the-quay", "--input", "Go.", "--provider", "mine", "--model", "m-2", "--json")
+    meta = story / "meta.json"
+    document = json.loads(meta.read_bytes())
+    meta.write_text(json.dumps({**document, "settings": settings}), "utf-8")
+    assert "plans the passage" not in run(*go).err
+    meta.write_text(json.dumps({**document, "settings": {**settings, **own}}), "utf-8")
+    done = run(*go)
+    assert "mine · m-9 plans the passage, mine · m-2 writes it" in done.err
+    assert done.document["prewriterModel"] == "m-1", "as it names itself when it answers"
+    assert [sent.document["model"] for sent in mock.received] == ["m-2", "m-2", "m-9", "m-2"]

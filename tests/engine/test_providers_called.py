@@ -107,6 +107,31 @@ def test_the_model_that_is_asked_for_is_named_before_it_answers(
         assert (view.phase, view.model, log["model"], models) == ("failed", named, named, {named})
 
 
+@pytest.mark.parametrize(
+    ("override", "provider", "plans"),
+    [
+        ({}, "mine", "m-7"),
+        ({}, None, "m-7"),
+        ({"providerId": "mine"}, "mine", "m-7"),
+        ({"providerId": "mine", "modelId": "m-9"}, "mine", "m-9"),
+        ({"modelId": "m-9"}, None, "m-9"),
+        ({"providerId": "other", "modelId": "o-2"}, "mine", "m-7"),
+        ({"providerId": "other", "modelId": "o-2"}, None, "o-2"),
+    ],
+)
+def test_a_model_that_is_named_plans_too_unless_the_prewriter_has_its_own_of_that_provider(
+    workspace: Workspace, data: Path, story: Path, override: dict[str, str], provider: str | None, plans: str
+) -> None:
+    configure(data, "http://127.0.0.1:9/v1")
+    meta = story / "meta.json"
+    document = json.loads(meta.read_bytes())
+    document["settings"] |= {"generationMode": "prewriter", "modelOverrides": {"generation.prewriter": override}}
+    meta.write_text(json.dumps(document), "utf-8")
+    run = workspace.generation.prepare(workspace.session(STORY, WRITER), provider=provider, model="m-7")
+    assert run.planner is not None
+    assert (run.planner.asked, run.turn.asked) == (plans, "m-7")
+
+
 def test_a_run_is_stopped_and_the_workspace_closed_while_it_streams(
     workspace: Workspace, data: Path, story: Path, serve: Serve
 ) -> None:

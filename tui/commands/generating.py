@@ -140,7 +140,8 @@ def generate(
     generation.writer by default.
 
     In a story with a prewriter that plans first. It may ask: on a terminal you are asked at once, else its questions
-    are told, and the same command with an --answer to each goes on from there.
+    are told, and the same command with an --answer to each goes on from there. It plans with the model of --model, too,
+    unless it has one of its own with that provider; where two models are at work, both are named.
 
     What an agent changes in the story is applied with --accept-edits only. Without it, it is shown line by line on
     standard error, and what librarian.analyze proposes stays open in its analysis.
@@ -186,6 +187,8 @@ def generate(
         )
         for warning in run.prompt.warnings:
             warn(warning)
+        if run.planner is not None and (plans := run.planner.setup.wire.label) != run.wire.label:
+            message(f"{plans} plans the passage, {run.wire.label} writes it")
         if not provider.startswith("replay:"):  # which sends nothing
             budget = workspace.models.budget(
                 story, agent, provider=provider, model=model or None, max_output_tokens=max_tokens
@@ -221,7 +224,7 @@ def generate(
     proposed = proposed_in(workspace, story, run.prompt.branch, run.analysis_id) if run.analysis_id else ()
     if as_json:
         try:
-            write_json(_document(view, provider, saved, proposed, run.analysis_id))
+            write_json(_document(run, provider, saved, proposed))
         except OutputClosed:
             failure = failure or StonehandError(GONE)
     if saved is not None:
@@ -388,9 +391,8 @@ def _tell_rest(view: RunView, proposed: tuple[Proposed, ...], analysis_id: str) 
         warn("not changed, only proposed; --accept-edits applies what an agent changes")
 
 
-def _document(
-    view: RunView, provider: str, saved: Saved | None, proposed: tuple[Proposed, ...], analysis_id: str
-) -> dict[str, Any]:
+def _document(run: Run, provider: str, saved: Saved | None, proposed: tuple[Proposed, ...]) -> dict[str, Any]:
+    view, analysis_id = run.view(), run.analysis_id
     changes = [changes_document(plan.plan, plan.decision) for plan in view.plans]
     proposals = [
         {
@@ -406,6 +408,7 @@ def _document(
         "text": view.text,
         "provider": provider,
         "model": view.model,
+        **({"prewriterModel": run.planner.model} if run.planner is not None else {}),
         "finish": view.finish,
         "inputTokens": view.input_tokens,
         "outputTokens": view.output_tokens,

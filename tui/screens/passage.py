@@ -281,6 +281,7 @@ class PassageScreen(PassageAsking):
             changed = sum(len(plan.plan.changes) for plan in seen.plans if plan.decision == "applied")
             parts = [
                 f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
+                seen.model if run.planner is not None and run.planner.asked != run.turn.asked else "",
                 waits,
                 about,
                 t("passage.changed", count=changed) if changed else "",
