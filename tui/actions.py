@@ -250,6 +250,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("chat-model", ("ctrl+t",), "chat", priority=True),
     Action("persona", ("w",), "chat"),
     Action("changes", ("f8", "a"), "chat"),
+    Action("compact", ("f2", "s"), "chat"),
     Action("chat-prompt", ("p",), "chat"),
     Action("thoughts", ("z",), "chat"),
     Action("earlier", ("e",), "chat"),

@@ -192,6 +192,15 @@ class Compacting:
         self.run.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What can be summarised of a conversation: the first `messages`, sent as ~`tokens`; the last `kept` turns stay."""
+
+    messages: int
+    tokens: int
+    kept: int
+
+
 async def _summarised(
     store: ConversationStore,
     conversation: Conversation,
@@ -344,6 +353,21 @@ class Conversations:
             turn.saved = self._submit(turn.conclude(self._workspace.generation.start(run)))
             self._turns[conversation.file] = turn
         return turn
+
+    def beginning(self, conversation: Conversation) -> Beginning | None:
+        """What `compact` can have summarised: all but the last turns, as many of `KEPT_TURNS` as leave something; None
+        when nothing is left.
+        """
+        messages, known = conversation.messages, conversation.summary
+        for kept in range(KEPT_TURNS, -1, -1):
+            count = older_than(messages, kept)
+            if count > (known.count if known is not None else 0):
+                return Beginning(count, history_tokens(history(messages[:count], known)), kept)
+        return None
+
+    def sent_tokens(self, conversation: Conversation) -> int:
+        """Estimated tokens of what is sent of a conversation with the next question."""
+        return history_tokens(history(conversation.messages, conversation.summary))
 
     def compact(
         self,

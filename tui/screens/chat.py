@@ -20,7 +20,7 @@ from engine.workspace.conversations import Partner
 from tui.actions import Place, bar_keys
 from tui.bindings import bindings_for
 from tui.chat_pieces import live_pieces, message_pieces
-from tui.language import of_engine, of_error, t
+from tui.language import of_engine, t
 from tui.screen_reader import is_spoken
 from tui.screens.base import WorkingScreen
 from tui.screens.run_again import RunWith, choose_run_with, run_with
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.chat import Conversation, ConversationStore
     from engine.runs.view import PlanView
     from engine.workspace import Fragment
-    from engine.workspace.conversations import Conversations, Turn
+    from engine.workspace.conversations import Compacting, Conversations, Turn
 
 STREAM_RATE = 10
 """Looks at an answer a second, unless the terminal is behind a slow link."""
@@ -64,6 +64,7 @@ class ChatScreen(WorkingScreen[None]):
         self._partner = Partner()
         self._characters: Sequence[Fragment] = ()
         self._turn: Turn | None = None
+        self._compacting: Compacting | None = None
         self._timer: Timer | None = None
         self._remembering: Timer | None = None
         self._said: list[Piece] = []
@@ -110,7 +111,7 @@ class ChatScreen(WorkingScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that do something in a text are the screen's only while there is something for them to do."""
         if action == "stop_answer":
-            return self.answering
+            return self.answering or self._compacting is not None
         return self.focused is self.input if action == "new_line" else True
 
     # -- which conversation
@@ -279,6 +280,8 @@ class ChatScreen(WorkingScreen[None]):
             self.input.focus()
         elif self.answering:
             self.say(t("chat.arriving"), warning=True)
+        elif self._compacting is not None:
+            self.say(t("chat.compacting"), warning=True)
         elif text.strip():
             self.begin(lambda: self._send(text), "send", exclusive=True)
 
@@ -315,8 +318,11 @@ class ChatScreen(WorkingScreen[None]):
                 )
             )
         except OverBudget as error:
-            if await self._sends_all_the_same(error):
+            chosen = await self._ask_over_budget(error)
+            if chosen == "s":
                 await self._send(text, over_budget=True)
+            elif chosen == "c":
+                self.action_compact()
             return
         except StonehandError as error:
             self.report(error)
@@ -331,15 +337,66 @@ class ChatScreen(WorkingScreen[None]):
         self.view.show_end()
         self._follow()
 
-    async def _sends_all_the_same(self, error: OverBudget) -> bool:
+    async def _ask_over_budget(self, error: OverBudget) -> str | None:
         from tui.screens.choice import ChoiceDialog
 
-        choices = [("s", t("chat.send-all-the-same")), ("escape", t("chat.stay"))]
-        dialog = ChoiceDialog(t("chat.over-budget"), of_error(error), choices, safe=True)
-        return await self.app.push_screen_wait(dialog) == "s"
+        choices = [
+            ("c", t("chat.compact-yes")),
+            ("s", t("chat.send-all-the-same")),
+            ("escape", t("chat.stay")),
+        ]
+        text = f"{of_engine(error.problem.message)}.\n\n{t('chat.over-budget-do')}"
+        return await self.app.push_screen_wait(ChoiceDialog(t("chat.over-budget"), text, choices, safe=True))
+
+    def action_compact(self) -> None:
+        """Have the beginning of the conversation summarised, when it is confirmed."""
+        if self.answering:
+            self.say(t("chat.arriving"), warning=True)
+        elif self._compacting is None:
+            self.begin(self._compact, "compact", exclusive=True)
+
+    async def _compact(self) -> None:
+        from tui.screens.choice import ChoiceDialog
+
+        known = self._known
+        beginning = await self.wait(lambda: self.talk.beginning(known)) if known is not None else None
+        if known is None or beginning is None:
+            self.say(t("chat.nothing-to-compact"), warning=True)
+            return
+        told = {"count": beginning.messages, "tokens": f"{beginning.tokens:,}", "kept": beginning.kept}
+        choices = [("c", t("chat.compact-yes")), ("escape", t("chat.compact-no"))]
+        dialog = ChoiceDialog(t("chat.compact"), t("chat.compact-how", **told), choices, safe=True)
+        if await self.app.push_screen_wait(dialog) is None:
+            return
+        story, store = self._session.story, self.store
+        provider, model = self._with.asked if self._with is not None else (None, None)
+        try:
+            compacting = await self.wait(
+                lambda: self.talk.compact(store, story, known, keep=beginning.kept, provider=provider, model=model)
+            )
+            self._compacting = compacting
+            self._show_state()
+            self.refresh_bindings()
+            saved = await asyncio.shield(asyncio.wrap_future(compacting.saved))
+            less = await self.wait(lambda: self.talk.sent_tokens(known) - self.talk.sent_tokens(saved))
+        except StonehandError as error:
+            if self._compacting is not None and self._compacting.run.view().phase == "stopped":
+                self.say(t("chat.compact-stopped"))
+            else:
+                self.report(error)
+            return
+        finally:
+            self._compacting = None
+            if self.is_attached:
+                self._show_state()
+        if self._known is not None and self._known.id == saved.id:
+            self._show(saved)
+        self.say(t("chat.compacted", count=beginning.messages, saved=f"{less:,}"))
 
     def action_stop_answer(self) -> None:
-        """End the answer; what has arrived stays."""
+        """End the answer; what has arrived stays. A summary that is being made is given up."""
+        if self._compacting is not None:
+            self._compacting.stop()
         if self._turn is not None:
             self._turn.stop()
 
@@ -457,7 +514,8 @@ class ChatScreen(WorkingScreen[None]):
         """The keys that matter now: first that of changes that wait, that of stopping while there is an answer."""
         keys = bar_keys(self.stonehand.keys, "chat")
         first = [key for key in keys if waiting and key[2].id == "changes"]
-        hidden = {"changes"} if self.answering else {"changes", "stop-answer"}
+        stops = self.answering or self._compacting is not None
+        hidden = {"changes"} if stops else {"changes", "stop-answer"}
         self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
 
     def _show_state(self, done: Turn | None = None) -> None:
@@ -470,7 +528,9 @@ class ChatScreen(WorkingScreen[None]):
             " · ".join(filter(None, (self._answers, self._model))),
             self._answers,
         )
-        if turn is None:
+        if self._compacting is not None:
+            text = t("chat.compacting")
+        elif turn is None:
             text = t("chat.hint")
             if self._partner.character is not None:
                 text = f"{t('chat.to', who=self._persona_name())} · {text}"

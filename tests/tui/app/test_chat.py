@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from engine.budget import OverBudget
 from engine.chat import Conversation
 from engine.models.wire.base import Failure
+from engine.workspace.conversations import Conversations
 from engine.workspace.wires import Wires
 from tests.chatting import RENAMING, Scripted
 from tests.tui.app.providers import write_providers
@@ -245,3 +247,47 @@ async def test_another_model_answers_until_the_program_ends(
         await ed.press("enter")
         await ed.until(lambda: ed.lines()[0].rstrip().endswith("far · gpt-4"))
         assert ed.app.run_with == {}
+
+
+async def test_the_beginning_is_summarised_when_it_is_confirmed(
+    editor: Open, scripted: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "word " * 400
+    scripted([long], ["Two."], [...], ["They counted."])
+    async with editor(size=(80, 24)) as ed:
+        await talking(ed)
+        await ed.press("f2")
+        await ed.until(lambda: "nothing is left to summarise" in ed.said)
+        for text in ("one", "two"):
+            await ed.type(text)
+            await ed.press("enter")
+            await answered(ed)
+        await ed.press("f2")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog) and ed.shows("Have the beginning summarised?"))
+        assert ed.shows("first 2 messages")
+        await ed.press("enter")
+        await ed.until(lambda: isinstance(ed.app.screen, ChatScreen))
+        assert conversations(ed)[0].summary is None, "enter alone does nothing"
+        await ed.press("f2")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        await ed.press("c")
+        await ed.until(lambda: ed.shows("being summarised: ctrl+x stops"))
+        await ed.press("ctrl+x")
+        await ed.until(lambda: "the conversation is as it was" in ed.said)
+
+        def over(*_: Any, **__: Any) -> None:
+            raise OverBudget("not sent: it does not fit", repair="stonehand chat --compact")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Conversations, "_check_budget", over)
+            await ed.type("three")
+            await ed.press("enter")
+            await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog) and ed.shows("f2 has its beginning"))
+            assert not ed.shows("--compact")
+            await ed.press("c")
+            await ed.until(lambda: ed.shows("Have the beginning summarised?"))
+        await ed.press("c")
+        await ed.until(lambda: "are sent as a summary: ~" in ed.said)
+        summary = conversations(ed)[0].summary
+        assert summary is not None and (summary.text, summary.count) == ("They counted.", 2)
+        assert ed.shows("Two.") and screen(ed).input.value == "three"
