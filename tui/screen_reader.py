@@ -2,7 +2,8 @@
 
 With `screen_reader` set, an app of `SpokenApp` shows no frames, bars or signs (the widgets and the style sheet see to
 that: the app has the class `-screen-reader`), and every screen ends with a line that says in words what has the focus
-or what has just happened. The line is written after all else, whole, and only when it changes. The terminal's own
+or what has just happened. The line is written after all else, whole, and only when it changes. What came of an
+action is said before the row that has the focus then, until the next key. The terminal's own
 cursor is shown, on the row that has the focus, so moving among rows draws nothing but that line. Messages go to the
 line and nowhere else: a toast would be read in the middle of whatever it covers.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.segment import Segment
+from textual import events
 from textual.app import App, ReturnType
 from textual.color import Color
 from textual.content import Content
@@ -76,6 +78,8 @@ class SpokenApp(App[ReturnType]):
 
     _said = ""
     _place = ""
+    _result = ""
+    """What was announced since the user did something last."""
     _cursor_shown = False
 
     def on_load(self) -> None:
@@ -86,8 +90,16 @@ class SpokenApp(App[ReturnType]):
         filters = super().get_line_filters()
         return [*filters, SpokenFilter()] if self.screen_reader else filters
 
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, (events.Key, events.Paste, events.MouseDown)):
+            self._result = ""
+        await super().on_event(event)
+        if self.screen_reader and isinstance(event, events.Key):
+            self.call_after_refresh(self._say_place)  # a cursor that moves draws nothing
+
     def announce(self, text: str) -> None:
-        """Say something, until the user goes elsewhere."""
+        """Say something, until the user goes elsewhere; where the focus is then, it is said before that."""
+        self._result = text or self._result
         if text and text != self._said:
             self._said = text
             self._write_line()
@@ -110,6 +122,9 @@ class SpokenApp(App[ReturnType]):
     def post_display_hook(self) -> None:
         """After everything else is on the screen: say where the focus is, if it is elsewhere or has changed."""
         super().post_display_hook()
+        self._say_place()
+
+    def _say_place(self) -> None:
         if not self.screen_reader or not self.screen_stack or not self._running:
             return
         if not self._cursor_shown and self._driver is not None and not self.is_headless:
@@ -117,7 +132,8 @@ class SpokenApp(App[ReturnType]):
             self._driver.write(_SHOW_CURSOR)
         place = self._describe()
         if place != self._place:
-            self._place = self._said = place
+            self._place = place
+            self._said = ". ".join(filter(None, (self._result, place)))
             self._write_line()
         elif not self._has_line():
             self._write_line()

@@ -83,6 +83,18 @@ async def test_messages_are_said_and_nothing_pops_up(editor: Open) -> None:
         await says(ed, "block 2 of")
 
 
+async def test_what_an_action_did_is_said_before_the_row_it_leads_to(editor: Open) -> None:
+    async with editor(size=(80, 24), profile=READER) as ed:
+        await ed.goto("cb-stylea")
+        for key, result in (("D", "duplicated House style"), ("u", "undone: duplicated House style")):
+            await ed.press(key)
+            await says(ed, f"{result}. block ")
+            await ed.listed()
+            assert spoken(ed).startswith(f"{result}. block "), "also once the scripts have run"
+        await ed.press("j")
+        await ed.until(lambda: spoken(ed).startswith("block "), "the row alone")
+
+
 async def test_dialogs_and_fields_are_said_with_their_labels(editor: Open) -> None:
     async with editor(size=(80, 24), profile=READER) as ed:
         await ed.press("a")
