@@ -23,9 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from textual.pilot import Pilot  # noqa: E402
 
-import engine.workspace  # noqa: E402
 from engine.runs import Run  # noqa: E402
-from engine.workspace import Workspace  # noqa: E402
+from engine.workspace import Workspace, door, jobs, wires  # noqa: E402
 from tui.app import StonehandApp  # noqa: E402
 from tui.screens.desk import DeskScreen  # noqa: E402
 from tui.terminal import ANSI_LIGHT_THEME, LIGHT_THEME  # noqa: E402
@@ -152,10 +151,11 @@ PICTURES = (
 
 def freeze() -> None:
     """Make every run the same."""
-    view, result = Run.view, engine.workspace.script_result
+    view, result = Run.view, jobs.script_result
     Run.view = lambda self: replace(view(self), seconds=4.2)  # type: ignore[method-assign]
-    engine.workspace.script_result = lambda outcome: replace(result(outcome), milliseconds=3.0)
-    engine.workspace.WORDS_PER_SECOND = 2_000.0
+    for module in (door, jobs):
+        module.script_result = lambda outcome: replace(result(outcome), milliseconds=3.0)  # type: ignore[attr-defined]
+    wires.WORDS_PER_SECOND = 2_000.0
     random.seed(1)
 
 
