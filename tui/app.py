@@ -18,7 +18,7 @@ from textual.screen import ModalScreen, Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.worker import Worker, WorkerState
 
-from engine.errors import StonehandError
+from engine.errors import Problem, StonehandError
 from tui import language
 from tui.actions import ACTIONS, Action, Place, key_name
 from tui.bindings import bindings_for
@@ -27,7 +27,7 @@ from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
 from tui.key_order import OrderedKeysApp
 from tui.keymap import Keymap, load_keymap
-from tui.language import ENGLISH, LANGUAGES, LazyText, of_error, of_locale, t
+from tui.language import ENGLISH, LANGUAGES, LazyText, of_engine, of_error, of_locale, t
 from tui.paste import SafePasteApp
 from tui.row_filter import find
 from tui.safe_text import SafeTextApp
@@ -108,6 +108,8 @@ class StonehandApp(
         self.settings = settings or Settings()
         self.problems: list[str | LazyText] = [*self.settings.problems, *self.keys.problems]
         """What of the user's settings and keys is ignored, a line each."""
+        self.provider_problems: tuple[Problem, ...] = ()
+        """What of the files that define providers is left out."""
         self.screen_reader = self.diff_whole_rows = profile is not None and profile.screen_reader
         self.animation_level = "none"
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -132,15 +134,14 @@ class StonehandApp(
         self.set_keymap(self.keys.overrides())
         pause = PREVIEW_PAUSE if self.profile is None else self.profile.preview_delay
         self.push_screen(DeskScreen(preview_pause=pause))
-        self._tell_problems()
+        self.tell_problems(t("settings.problems"), [*map(str, self.problems)])
 
-    def _tell_problems(self) -> None:
+    def tell_problems(self, title: str, problems: Sequence[str]) -> None:
         """One notice, however many there are: the help lists them all."""
-        if self.problems:
-            more = len(self.problems) - 1
-            first = str(self.problems[0])
+        if problems:
+            first, more = problems[0], len(problems) - 1
             text = t("settings.more", problem=first, count=more, key=self._key_of("keys")) if more else first
-            self.notify(text, title=t("settings.problems"), severity="warning", timeout=15, markup=False)
+            self.notify(text, title=title, severity="warning", timeout=15, markup=False)
 
     def _key_of(self, action_id: str) -> str:
         return next(self.keys.shown(action) for action in ACTIONS if action.id == action_id)
@@ -331,7 +332,8 @@ class StonehandApp(
             self.screen.dismiss(None)
         else:
             places: tuple[Place, ...] = getattr(self.screen, "places", ("app",))
-            self.push_screen(HelpScreen(places, self.keys, tuple(map(str, self.problems))))
+            left_out = [*map(str, self.problems), *(of_engine(problem.told()) for problem in self.provider_problems)]
+            self.push_screen(HelpScreen(places, self.keys, left_out))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report what failed in the app's own workers, as the screens do for theirs."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from engine.document.state import SaveState
-from engine.errors import StonehandError
+from engine.errors import Problem, StonehandError
 from tui.language import of_engine, t
 from tui.screens.desk_part import DeskPart
 from tui.widgets.bars import TopBar
@@ -50,11 +50,18 @@ class AgentActions(DeskPart):
         if session is None:
             return
         story, agent = session.story, session.agent
+        self._tell_of_providers((await self.wait(self.workspace.models.providers)).problems)
         with suppress(StonehandError):  # told of where the story is read
             budget = await self.wait(lambda: self.workspace.models.budget(story, agent))
             self._budget = (story, agent, budget)
             await self._count_tools(session)
             self.show_state()
+
+    def _tell_of_providers(self, problems: tuple[Problem, ...]) -> None:
+        """Say what of the files of providers is left out, when that is something else than before."""
+        if problems != self.stonehand.provider_problems:
+            self.stonehand.provider_problems = problems
+            self.stonehand.tell_problems(t("settings.providers"), [of_engine(problem.told()) for problem in problems])
 
     async def _count_tools(self, session: Session) -> None:
         disabled = session.document.config.disabled_tools

@@ -39,6 +39,8 @@ STREAM_RATE = 10
 has a lower rate of its own."""
 LABEL_LENGTH = 60
 """Characters of a direction that a replay is named by."""
+FAULTS_SHOWN = 3
+"""Faults of the files of providers above the choice of one: the help lists all of them."""
 CONTINUE = Target()
 TOLD_SECONDS = 8.0
 """Seconds for which it is told what was kept on the way out."""
@@ -490,7 +492,8 @@ class PassageScreen(PassageAsking):
         offered |= {item.id: " · ".join(filter(None, (item.id, item.default_model))) for item in usable}
         offered |= {replay.provider: _replay_label(replay) for replay in replays}
         now = self._provider or ""
-        dialog = PickDialog(t("passage.providers"), [*offered], [*offered.values()], now=now)
+        faults = [f"! {of_engine(problem.told())}" for problem in providers.problems[:FAULTS_SHOWN]]
+        dialog = PickDialog(t("passage.providers"), [*offered], [*offered.values()], now=now, notes=faults)
         chosen = await self.app.push_screen_wait(dialog)
         if chosen is not None:
             self._provider, self._model = chosen or None, ""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.actions import Place
@@ -23,10 +23,18 @@ class PickDialog(ModalScreen[str | None]):
     places: tuple[Place, ...] = ("app",)
     BINDINGS = [("escape", "leave", "Leave")]
 
-    def __init__(self, title: str, names: Sequence[str], labels: Sequence[str] | None = None, *, now: str = "") -> None:
-        """`now` is the name that the cursor begins on."""
+    def __init__(
+        self,
+        title: str,
+        names: Sequence[str],
+        labels: Sequence[str] | None = None,
+        *,
+        now: str = "",
+        notes: Sequence[str] = (),
+    ) -> None:
+        """`now` is the name that the cursor begins on; `notes` stand above the names, a line each."""
         super().__init__()
-        self._now = now
+        self._now, self._notes = now, notes
         self._title, self._names = title, names
         self._labels = names if labels is None else labels
 
@@ -34,6 +42,8 @@ class PickDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = Content(visible(self._title))
             dialog.border_subtitle = t("dialog.choose")
+            if self._notes:
+                yield Static(Content("\n".join(map(visible, self._notes))), classes="text", markup=False)
             yield OptionList(*(Option(Content(visible(name))) for name in self._labels))
 
     def on_mount(self) -> None:

@@ -236,6 +236,22 @@ async def test_changes_of_the_files_are_followed(editor: Open, meta: Path, tmp_p
         file = write_providers(tmp_path / "config")
         file.write_text(file.read_text("utf-8").replace('default = "far"', 'default = "near"'), "utf-8")
         await ed.until(lambda: "/4k" in ed.lines()[0])
+        file.write_text(file.read_text("utf-8").replace('default_model = "small"', ""), "utf-8")
+        await ed.until(lambda: ed.toasts, "the fault of the entry")
+        assert "default_model" in ed.toasts[0] and "'near' was left out" in ed.toasts[0]
+
+
+async def test_what_is_left_out_of_providers_is_told(editor: Open, meta: Path, tmp_path: Path) -> None:
+    file = write_providers(tmp_path / "config")
+    file.write_text(file.read_text("utf-8").replace('default_model = "small"', ""), "utf-8")
+    fault = "(providers.near.default_model): is missing, so 'near' was left out"
+    async with editor() as ed:
+        await ed.until(lambda: ed.toasts and fault in ed.toasts[0], "it is told when the editor opens")
+        await ed.press("g", "ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the choice")
+        assert ed.shows("'near' was left out")
+        await ed.press("escape", "escape", "f1")
+        await ed.until(lambda: ed.shows("'near' was left out") and ed.shows("Settings and keys"), "the help")
 
 
 async def test_a_meta_that_cannot_be_written_is_told(editor: Open, meta: Path) -> None:
