@@ -447,11 +447,17 @@ def test_each_file_is_read_once_from_the_list_of_stories_to_the_prompt(
     monkeypatch.setattr(disk, "_read", counted)
     workspace = opened()
     workspace.stories()
-    for agent in ("generation.writer", "librarian.chat", "directions.suggest"):
-        workspace.prompt(STORY, agent)
-    assert any(name.endswith("generation.writer.json") for name in read)
+    for definition in workspace.definitions():
+        if definition.subject is None:
+            before = len(read)
+            workspace.prompt(STORY, definition.name)
+            built = read[before:]
+            assert len(set(built)) == len(built), f"{definition.name} reads no file twice"
+            if before and definition.name != WRITER:
+                # The prewriter's blocks show the writer's, whose config is looked at as it is on disk.
+                assert {Path(name).name for name in built} <= {f"{WRITER}.json"}, "what others read is known"
+    assert any(name.endswith(f"{WRITER}.json") for name in read)
     assert sum(name.endswith("meta.json") for name in read) == 1
-    assert [name for name in dict.fromkeys(read) if read.count(name) > 1] == []
 
 
 def test_while_watched_an_unchanged_story_costs_no_disk_access(
