@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.blocks.config import BlockConfig, ConfigFault, dump_config, parse_config
+from engine.blocks.apply import is_evaluated
+from engine.blocks.config import EMPTY, BlockConfig, ConfigFault, CustomBlock, dump_config, parse_config
 from engine.text import Phrase
 
 _STORY = "agentBlockConfigs"
@@ -85,17 +86,24 @@ def parse_bundle(value: Any, agent: str | None = None) -> Bundle:
     return Bundle({agent: _parsed(value, ())}, tuple(notes))
 
 
-def disarmed(config: BlockConfig) -> tuple[BlockConfig, tuple[str, ...]]:
+def disarmed(config: BlockConfig, known: BlockConfig = EMPTY) -> tuple[BlockConfig, tuple[str, ...]]:
     """A config from elsewhere with its script blocks switched off, and the names of those it had switched on.
 
-    A script is a program of somebody else: it runs once its user has seen it (spec, bug 2).
+    A script is a program of somebody else: it runs once its user has seen it (spec, bug 2). One that is switched on in
+    `known`, with the same id and the same code, is none.
     """
-    names = tuple(block.name for block in config.customBlocks if block.type == "script" and block.enabled)
+    running = {_code(block) for block in known.customBlocks if is_evaluated(block, known)}
+    off = [block.type == "script" and block.enabled and _code(block) not in running for block in config.customBlocks]
+    names = tuple(block.name for block, is_off in zip(config.customBlocks, off, strict=True) if is_off)
     blocks = tuple(
-        block.model_copy(update={"enabled": False}) if block.type == "script" else block
-        for block in config.customBlocks
+        block.model_copy(update={"enabled": False}) if is_off else block
+        for block, is_off in zip(config.customBlocks, off, strict=True)
     )
     return (config.model_copy(update={"customBlocks": blocks}) if names else config), names
+
+
+def _code(block: CustomBlock) -> tuple[str, str]:
+    return block.id, block.content
 
 
 def _story_configs(value: Any) -> dict[str, BlockConfig]:

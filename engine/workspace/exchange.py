@@ -125,9 +125,9 @@ def plan_agent(name: str, before: BlockConfig, given: BlockConfig, *, foreign: b
     """Replace a config by another: what is missing falls back to the default, nothing is merged (spec, section 8.3).
 
     Of keys that are not used here those of the config there is stay. The scripts of a `foreign` one arrive switched
-    off.
+    off, but for those that are on in the config there is.
     """
-    after, scripts = disarmed(given) if foreign else (given, ())
+    after, scripts = disarmed(given, before) if foreign else (given, ())
     value, mine = dump_config(after), dump_config(before)
     kept = {key: item for key, item in mine.items() if key not in value}
     if kept:

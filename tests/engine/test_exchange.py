@@ -47,6 +47,14 @@ def test_planning_writes_nothing(workspace: Workspace, story: Path) -> None:
     assert tree(story) == before
 
 
+def test_an_export_of_ones_own_comes_back_as_it_went(data: Path, opened: Open) -> None:
+    story = make_story(data, configs={WRITER: SCRIPT})
+    exchange = opened().exchange
+    plan = exchange.plan_import(STORY, bundle(exchange.export_agent(STORY, WRITER)), BUNDLE, WRITER)
+    assert not plan.changed and not plan.agents[0].disarmed
+    assert saved(story)["customBlocks"][0]["enabled"]
+
+
 def test_an_import_tells_of_names_of_the_older_layout(workspace: Workspace) -> None:
     old = {"overrides": {"prose": {"enabled": False}}, "disabledTools": ["getFragment", "suggestFragment"]}
     plan = workspace.exchange.plan_import(STORY, bundle({"config": old}), BUNDLE, WRITER)

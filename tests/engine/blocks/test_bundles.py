@@ -146,6 +146,27 @@ def test_scripts_are_disarmed_and_nothing_else() -> None:
     assert disarmed(after) == (after, ())
 
 
+def test_a_script_that_is_on_here_stays_on_and_every_other_arrives_switched_off() -> None:
+    def script(block_id: str, code: str, **more: Any) -> dict[str, Any]:
+        return custom_block(block_id, code, type="script", name=f"{block_id} {code}", **more)
+
+    here = config(
+        customBlocks=[
+            script("cb-aaaa11", "return 1"),
+            script("cb-aaaa22", "return 2"),
+            script("cb-aaaa33", "return 3", enabled=False),
+            script("cb-aaaa44", "return 4"),
+            custom_block("cb-aaaa55", "return 5"),
+        ],
+        overrides={"cb-aaaa44": {"enabled": False}},
+    )
+    same = [script(f"cb-aaaa{n}{n}", f"return {n}") for n in (1, 3, 4, 5)]
+    given = config(customBlocks=[*same, script("cb-aaaa22", "return 9"), script("cb-aaaa66", "return 1")])
+    after, names = disarmed(given, here)
+    assert [block.id for block in after.customBlocks if block.enabled] == ["cb-aaaa11"]
+    assert names == tuple(block.name for block in given.customBlocks[1:])
+
+
 def test_changes_read_like_a_list() -> None:
     before = config(
         customBlocks=[custom_block("cb-aaaa11", "old", name="Style"), custom_block("cb-aaaa22", "x", name="Gone")],
