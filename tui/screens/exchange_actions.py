@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -210,7 +211,10 @@ class ExchangeActions(DeskPart):
         near: list[tuple[str, str, str, str]] = []
         far: list[tuple[str, str, str, str]] = []
         for story in await self.wait(self.workspace.stories):
+            names = Counter(branch.name.casefold() for branch in story.branches)
             for branch in story.branches if story.problem is None else ():
+                alone = names[branch.name.casefold()] == 1
+                called = branch.name if alone else branch_label(branch.name, branch.id)
                 for definition in self.workspace.definitions():
                     name = of_engine(definition.display_name)
                     place = (story.id, branch.id, definition.name)
@@ -219,14 +223,10 @@ class ExchangeActions(DeskPart):
                         if not same_agent:
                             here.append((t("exchange.copy-other-agent", agent=name), *place))
                     elif story.id == session.story and same_agent:
-                        here.append((t("exchange.copy-here", branch=branch_label(branch.name, branch.id)), *place))
+                        here.append((t("exchange.copy-here", branch=called), *place))
                     else:
-                        label = t(
-                            "exchange.copy-other",
-                            agent=name,
-                            branch=branch_label(branch.name, branch.id),
-                            story=story.name,
-                        )
+                        text = "exchange.copy-branch" if story.id == session.story else "exchange.copy-other"
+                        label = t(text, agent=name, branch=called, story=story.name)
                         (near if same_agent else far).append((label, *place))
         return [*here, *near, *far]
 

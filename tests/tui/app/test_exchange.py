@@ -311,6 +311,21 @@ async def test_a_config_is_copied_to_another_agent_or_branch(
         assert ed.file(branch="main").read_bytes() == own
 
 
+async def test_a_branch_to_copy_to_is_called_by_its_name_alone(editor: Open, data: Path) -> None:
+    index = make_story(data, "zz-mill", name="The Mill", branches=("main", "br-one", "br-two")) / "branches.json"
+    branches = json.loads(index.read_text("utf-8"))
+    for branch, name in zip(branches["branches"], ("Main", "Storm", "Storm"), strict=True):
+        branch["name"] = name
+    index.write_text(json.dumps(branches), "utf-8")
+    async with editor() as ed:
+        await ed.press("C")
+        await on(ed, TargetDialog)
+        labels = ed.app.screen._names  # type: ignore[attr-defined]
+        assert {"Prewriter, here", "this agent, branch Stormy", "Prewriter, branch Stormy"} <= {*labels}
+        assert "Writer, branch Main of The Mill" in labels
+        assert "Writer, branch Storm · br-two of The Mill" in labels, "two have this name"
+
+
 async def test_a_config_is_copied_to_another_story_and_undone_there(editor: Open, data: Path) -> None:
     other = make_story(data, "zz-mill", name="The Mill 磨坊")
     async with editor((80, 24)) as ed:
