@@ -155,8 +155,8 @@ def test_a_fault_is_one_line_and_loses_nothing(place: Place, tmp_path: Path) -> 
     faulty = tmp_path / "faulty.py"
     faulty.write_text(
         "from tui.app import StonehandApp\n"
-        "def fail(self): raise ZeroDivisionError('a fault in the program')\n"
-        "StonehandApp.action_keys = fail\n"
+        "def fail(): raise ZeroDivisionError('a fault in the program')\n"
+        "StonehandApp.action_keys = lambda self: self.call_later(fail)\n"  # behind the key, not in it
         "from tui.__main__ import main\n"
         "main()\n"
     )

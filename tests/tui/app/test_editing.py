@@ -13,6 +13,7 @@ from tests.tui.editor import Editor
 from tui.app import StonehandApp
 from tui.screens.choice import ChoiceDialog
 from tui.screens.properties import PropertiesDialog
+from tui.widgets.cells import short_count
 from tui.widgets.inspector import GLANCE
 
 DEFAULT_ORDER = [
@@ -38,9 +39,9 @@ async def test_what_is_open_can_be_seen(editor: Open) -> None:
         assert ed.line_of("instructions").startswith("› ✓ instructions +app sys")
         assert ed.line_of("Section count").startswith("✓ Section count ◆ usr")
         assert ed.line_of("new-story").startswith("· new-story only until")
-        top = ed.lines()[0]
-        total = sum(row.tokens or 0 for row in ed.blocks.rows)
-        assert "The Quay › Main" in top and "writer · rehearsal" in top and f"~{total}/1M" in top
+        await ed.until(lambda: ed.desk.tool_tokens and "writer · rehearsal" in ed.lines()[0], "the budget")
+        total = sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens
+        assert "The Quay › Main" in ed.lines()[0] and f"~{short_count(total)}/1M" in ed.lines()[0]
         assert ed.shows("Writer · 15 blocks · 2 custom")
 
 

@@ -103,7 +103,7 @@ async def test_a_branch_has_its_own_config(editor: Open, data: Path) -> None:
         await ed.until(lambda: ed.shows("Branch: stormy"))
         await ed.press("ctrl+s")
         await ed.until(lambda: "High waves." in view.text)
-        assert "Preview of another branch › stormy" in ed.lines()[0]
+        assert "Preview of another branch › Stormy" in ed.lines()[0]
         await ed.press("escape")
         await ed.until(lambda: isinstance(ed.app.screen, DeskScreen))
         assert ed.session.branch == "main" and "cb-waves" not in ed.listed_names()
