@@ -37,6 +37,7 @@ def stored(data: Path) -> dict[str, bytes]:
 async def test_a_direction_is_for_the_preview_and_its_comparison_alone(editor: Open, data: Path) -> None:
     async with editor() as ed:
         before = stored(data)
+        await ed.until(lambda: ed.desk.tool_tokens and "rehearsal" in ed.lines()[0], "the budget")
         tokens = ed.lines()[0]
         view = await reading(ed)
         assert "Author Direction" not in view.text
