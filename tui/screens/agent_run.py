@@ -248,18 +248,9 @@ class AgentRunScreen(WorkingScreen[None]):
         return start, end
 
     async def _may_send(self, run: Run, provider: str | None, model: str | None) -> bool:
-        """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not."""
-        from tui.screens.budget import ask_over_budget
+        from tui.screens.budget import may_send
 
-        prompt, workspace = run.prompt, self.workspace
-        budget = await self.wait(
-            lambda: workspace.models.budget(prompt.story, prompt.agent, provider=provider, model=model)
-        )
-        used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
-        fits = budget.fit(used)
-        if fits == "maybe":
-            self.say(t("budget.may-not-fit", model=budget.window.model), warning=True)
-        return fits != "no" or await ask_over_budget(self.app, budget, used, prompt.blocks)
+        return await may_send(self, run.prompt, provider, model)
 
     def _show_run(self) -> None:
         run, over = self._run, not self.running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from textual import events, on
@@ -28,6 +28,8 @@ from tui.widgets.row_render import role_letters
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
     from engine.models.windows import Window
+    from engine.prompt import Prompt
+    from tui.screens.base import WorkingScreen
 
 _LEAST_NAME = 12
 """Cells that a block's name has before columns are left out."""
@@ -165,6 +167,22 @@ class BudgetDialog(ModalScreen[str | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+async def may_send(screen: WorkingScreen[Any], prompt: Prompt, provider: str | None, model: str | None) -> bool:
+    """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not.
+
+    Called in a worker of the screen it is sent from.
+    """
+    workspace = screen.workspace
+    budget = await screen.wait(
+        lambda: workspace.models.budget(prompt.story, prompt.agent, provider=provider, model=model)
+    )
+    used = await screen.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
+    fits = budget.fit(used)
+    if fits == "maybe":
+        screen.say(t("budget.may-not-fit", model=budget.window.model), warning=True)
+    return fits != "no" or await ask_over_budget(screen.app, budget, used, prompt.blocks)
 
 
 async def ask_over_budget(app: App[int], budget: Budget, used: int, blocks: Iterable[Costed]) -> bool:

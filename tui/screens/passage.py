@@ -193,21 +193,12 @@ class PassageScreen(PassageAsking):
         return REHEARSAL if self._provider is None and self._as_set == REHEARSAL else self._provider
 
     async def _may_send(self, prompt: Prompt) -> bool:
-        """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not."""
-        from tui.screens.budget import ask_over_budget
+        from tui.screens.budget import may_send
 
-        session, workspace = self._session, self.workspace
-        provider, model = self._provider_asked, self._model or None
+        provider = self._provider_asked
         if provider is not None and provider.startswith("replay:"):
             return True  # which sends nothing
-        budget = await self.wait(
-            lambda: workspace.models.budget(session.story, prompt.agent, provider=provider, model=model)
-        )
-        used = await self.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
-        fits = budget.fit(used)
-        if fits == "maybe":
-            self.say(t("budget.may-not-fit", model=budget.window.model), warning=True)
-        return fits != "no" or await ask_over_budget(self.app, budget, used, prompt.blocks)
+        return await may_send(self, prompt, provider, self._model or None)
 
     def _show_run(self) -> None:
         run = self._run
