@@ -35,6 +35,12 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+@pytest.fixture(autouse=True)
+def garbage_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The editor holds the collector as it starts; the one that is only seemingly started would never release it."""
+    monkeypatch.setattr("tui.collector.hold", lambda: None)
+
+
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data folder that commands use by themselves."""
