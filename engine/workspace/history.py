@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from engine.agents import WRITER, agents
 from engine.comparison import Comparison, Sent, SentBlock, compare
-from engine.document import Document
 from engine.errors import InvalidFile, NotFound, StonehandError
 from engine.models.tokens import estimate_tokens
 from engine.runs.details import RunDetail
@@ -19,39 +18,14 @@ from engine.runs.filtering import RunFilter
 from engine.runs.records import RunList, RunRecords, record_of
 from engine.runs.used import UsageTotals, read_usage
 from engine.session import Session
-from engine.story import StoryFolder
 from engine.text import Phrase
 
 if TYPE_CHECKING:
-    from engine.prompt import Prompt
     from engine.runs.run import Mode
+    from engine.workspace import Workspace
 
 _ANSWER = "assistant"
 """The role of what agents wrote, in a comparison."""
-
-
-class Prompting(Protocol):
-    """What is used of `engine.workspace.generation`."""
-
-    def prompt_like(self, session: Session, *, mode: Mode, fragment: str | None, brief: str) -> Prompt: ...
-
-
-class Host(Protocol):
-    """What is used of a workspace."""
-
-    def story(self, story_id: str) -> StoryFolder: ...
-    def document(self, story_id: str, agent_name: str, branch: str | None = None) -> Document: ...
-    def session(
-        self,
-        story_id: str,
-        agent_name: str,
-        branch: str | None = None,
-        *,
-        model: str | None = None,
-        target: str | None = None,
-    ) -> Session: ...
-    @property
-    def generation(self) -> Prompting: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +41,8 @@ class RunComparison:
 class RunHistory:
     """The generation logs of a workspace's stories. Everything waits; a branch that is None is the active one."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._lock = threading.Lock()
         self._records: dict[Path, RunRecords] = {}
 
@@ -125,7 +99,7 @@ class RunHistory:
         fragment = detail.target if mode != "generate" else None
         prompt = session.prompt()
         if session.agent == WRITER or fragment is not None:
-            prompt = self._host.generation.prompt_like(session, mode=mode, fragment=fragment, brief=detail.brief)
+            prompt = self._workspace.generation.prompt_like(session, mode=mode, fragment=fragment, brief=detail.brief)
         sent = Sent.of_log(detail.log)
         return RunComparison(compare(sent, Sent.of_prompt(prompt, by_message=sent.by_message)), None)
 
@@ -140,8 +114,8 @@ class RunHistory:
                 Phrase("the run {id} is of {name}, which is no agent here", id=detail.record.id, name=name)
             )
         target = None if self.mode_of(detail) != "generate" else detail.target or None
-        branch_id = self._host.story(story).branch(branch).id
-        session = self._host.session(story, name, branch_id, model=model, target=target)
+        branch_id = self._workspace.story(story).branch(branch).id
+        session = self._workspace.session(story, name, branch_id, model=model, target=target)
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)
         session.author_input = detail.input
@@ -155,10 +129,10 @@ class RunHistory:
 
     def usage(self, story: str) -> UsageTotals:
         """What the agents of a story have used, on all branches. Raises `InvalidFile`."""
-        return read_usage(self._host.story(story).path)
+        return read_usage(self._workspace.story(story).path)
 
     def _of(self, story: str, branch: str | None) -> RunRecords:
-        folder = self._host.story(story)
+        folder = self._workspace.story(story)
         root = folder.content_root(folder.branch(branch).id)
         with self._lock:
             return self._records.setdefault(root, RunRecords(root))
