@@ -121,7 +121,7 @@ class CompareView(WrappedView):
         self._toggled.clear()
         self._at = None
         self._collect()
-        self._rewrap(None)
+        self._wrap_anew(None)
 
     @property
     def change_count(self) -> int:
@@ -286,7 +286,7 @@ class CompareView(WrappedView):
         self._toggled = set() if everything <= unfolded else everything
         self._at = None
         self._collect()
-        self._rewrap(None)
+        self._wrap_anew(None)
 
     def _toggle(self, index: int) -> None:
         part = self._parts[index]
@@ -297,7 +297,7 @@ class CompareView(WrappedView):
         row = self._rows.row_of(index, 0) - self.scroll_offset.y
         self._collect()
         found = next((i for i, other in enumerate(self._parts) if other.fold == fold), 0)
-        self._rewrap((found, 0), row)
+        self._wrap_anew((found, 0), row)
         self._at, self._at_scroll = found, self.scroll_offset.y
 
     def on_click(self, event: events.Click) -> None:
@@ -331,7 +331,7 @@ class CompareView(WrappedView):
         """Wrap to the new width, the same text at the top."""
         if self.size and self._wrap_width != self._rows.width:
             place = self._rows.at(self.scroll_offset.y) if self.scroll_offset.y else None
-            self._rewrap(None if place is None else (place[0], place[1]))
+            self._wrap_anew(None if place is None else (place[0], place[1]))
 
     @property
     def _wrap_width(self) -> int:
@@ -343,21 +343,6 @@ class CompareView(WrappedView):
         if not is_spoken(self):
             return _MARGIN
         return max(cell_len(f"{t(f'compare.said-{said}')}: ") for said in ("added", "removed"))
-
-    def _rewrap(self, anchor: tuple[int, int] | None, below_top: int = 0) -> None:
-        """Wrap the parts anew; `anchor` is the part, and the place in its text, to stand at a row of the view."""
-        if not self.size:
-            self._rows = WrappedRows(self._parts, 0)
-            return
-        self._rows = WrappedRows(self._parts, self._wrap_width)
-        self._rows.advance(rows=2 * self.size.height)
-        self._fit()
-        if anchor is None:
-            self.scroll_to(y=0, animate=False, force=True)
-        else:
-            self.go_to_row(max(0, self._rows.row_of(*anchor) - below_top))
-        self.refresh()
-        self._wrap_rest()
 
     # --- drawing
 

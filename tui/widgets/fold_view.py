@@ -90,7 +90,7 @@ class FoldView(WrappedView):
             self._toggled.clear()
         self._at = None
         self._collect()
-        self._rewrap(None)
+        self._wrap_anew(None)
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -126,7 +126,7 @@ class FoldView(WrappedView):
         self._toggled = set() if folded <= self._toggled else folded
         self._at = None
         self._collect()
-        self._rewrap(None)
+        self._wrap_anew(None)
 
     def step(self, step: int) -> None:
         """Go to the heading of the next section, or of this one and then of the one before."""
@@ -163,7 +163,7 @@ class FoldView(WrappedView):
         row = max(0, self._rows.row_of(self._heads[index], 0) - self.scroll_offset.y)
         self._toggled ^= {section.key}
         self._collect()
-        self._rewrap((self._heads[index], 0), row)
+        self._wrap_anew((self._heads[index], 0), row)
         self._at, self._at_scroll = index, self.scroll_offset.y
 
     def on_click(self, event: events.Click) -> None:
@@ -197,25 +197,11 @@ class FoldView(WrappedView):
         """Wrap to the new width, the same text at the top."""
         if self.size and self._wrap_width != self._rows.width:
             place = self._rows.at(self.scroll_offset.y) if self.scroll_offset.y else None
-            self._rewrap(None if place is None else (place[0], place[1]))
+            self._wrap_anew(None if place is None else (place[0], place[1]))
 
     @property
     def _wrap_width(self) -> int:
         return max(1, self.scrollable_content_region.width - _MARGIN)
-
-    def _rewrap(self, anchor: tuple[int, int] | None, below_top: int = 0) -> None:
-        if not self.size:
-            self._rows = WrappedRows(self._parts, 0)
-            return
-        self._rows = WrappedRows(self._parts, self._wrap_width)
-        self._rows.advance(rows=2 * self.size.height)
-        self._fit()
-        if anchor is None:
-            self.scroll_to(y=0, animate=False, force=True)
-        else:
-            self.go_to_row(max(0, self._rows.row_of(*anchor) - below_top))
-        self.refresh()
-        self._wrap_rest()
 
     # --- drawing
 

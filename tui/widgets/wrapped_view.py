@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from textual.geometry import Size
@@ -14,9 +15,30 @@ _SLICE = 0.008
 
 
 class WrappedView(ReadingView):
-    """Shows `_rows`. Whoever sets them wraps what is in sight, then calls `_fit` and `_wrap_rest`."""
+    """Shows `_rows`. Whoever sets them wraps what is in sight, then calls `_fit` and `_wrap_rest`, as `_wrap_anew`."""
 
     _rows: WrappedRows[Any]
+    _parts: Sequence[Any] = ()
+
+    @property
+    def _wrap_width(self) -> int:
+        """Cells that a row of text has."""
+        return max(1, self.scrollable_content_region.width)
+
+    def _wrap_anew(self, anchor: tuple[int, int] | None, below_top: int = 0) -> None:
+        """Wrap the parts anew; `anchor` is the part, and the place in its text, to stand at a row of the view."""
+        if not self.size:
+            self._rows = WrappedRows(self._parts, 0)
+            return
+        self._rows = WrappedRows(self._parts, self._wrap_width)
+        self._rows.advance(rows=2 * self.size.height)
+        self._fit()
+        if anchor is None:
+            self.scroll_to(y=0, animate=False, force=True)
+        else:
+            self.go_to_row(max(0, self._rows.row_of(*anchor) - below_top))
+        self.refresh()
+        self._wrap_rest()
 
     def go_to_row(self, row: int) -> None:
         """Scroll to a row, wrapping all before it and as much behind it as is in sight."""
