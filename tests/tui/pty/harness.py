@@ -38,6 +38,9 @@ _FORGOTTEN = (
 # Keyboard protocol and other private sequences, of which pyte would print the last letter.
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
 
+_POLL = 0.02
+"""Seconds between two looks at what a program has written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -169,19 +172,30 @@ class PtyApp:
     def drain(
         self, quiet: float = 0.12, first: float | None = None, limit: float = 10.0, start: float | None = None
     ) -> Response:
-        """Read until `quiet` seconds of silence, waiting up to `first` seconds (or `quiet`) for the first byte."""
+        """Read until `quiet` seconds of silence, waiting up to `first` seconds (or `quiet`) for the first byte.
+
+        Silence of a program that still computes, or waits for its turn on a loaded machine, does not count.
+        """
         start = time.perf_counter() if start is None else start
         data = bytearray()
         first_at: float | None = None
-        last = time.perf_counter()
-        while self._open and (now := time.perf_counter()) - start < limit:
-            chunk = self.read(min(quiet, 0.02))
+        last = polled = time.perf_counter()
+        silence = 0.0
+        while self._open and polled - start < limit:
+            chunk = self.read(min(quiet, _POLL))
+            now = time.perf_counter()
             if chunk:
                 data += chunk
-                last = time.perf_counter()
+                last, silence = now, 0.0
                 first_at = last if first_at is None else first_at
-            elif now - last >= (quiet if data or first is None else first):
-                break
+            elif self.busy():
+                silence = 0.0
+            else:
+                # Time in which this process did not get to run says nothing of the program.
+                silence += min(now - polled, 2 * _POLL)
+                if silence >= (quiet if data or first is None else first):
+                    break
+            polled = now
         return Response(
             bytes(data),
             None if first_at is None else first_at - start,
@@ -212,6 +226,14 @@ class PtyApp:
         """Processor time of the program so far, in seconds (Linux)."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def busy(self) -> bool:
+        """Whether a thread of the program runs or would, if it had a processor (Linux; False elsewhere)."""
+        for task in Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):
+                if task.read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+        return False
 
     def wait(self, timeout: float = 10.0) -> int:
         """Wait for the program to end; its exit status (negative: the signal that ended it)."""
