@@ -11,10 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from textual import _wait as waiting
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+
+LULL = 0.005
+"""Seconds in which a process that has next to nothing done counts as idle; Textual's own is four times as long."""
 
 _render = Compositor.render_update
 _wait = Pilot._wait_for_screen
@@ -56,4 +60,13 @@ def styles_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse)
+        yield
+
+
+@contextmanager
+def short_waits() -> Iterator[None]:
+    """Take an app for idle a little earlier: it is twice for each key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waiting, "SLEEP_GRANULARITY", LULL)
+        patch.setattr(waiting, "SLEEP_IDLE", LULL / 20)
         yield

@@ -11,7 +11,7 @@ import pytest
 
 from engine.workspace import Workspace
 from tests.stories import custom_block, make_story
-from tests.tui.cheaper import frames_after_keys, styles_parsed_once
+from tests.tui.cheaper import frames_after_keys, short_waits, styles_parsed_once
 from tests.tui.editor import Editor
 from tui.app import StonehandApp
 from tui.keymap import Keymap
@@ -34,8 +34,8 @@ Open = Callable[..., AbstractAsyncContextManager[Editor]]
 
 
 @pytest.fixture(autouse=True, scope="session")
-def parsed_once() -> Iterator[None]:
-    with styles_parsed_once():
+def cheaper() -> Iterator[None]:
+    with styles_parsed_once(), short_waits():
         yield
 
 

@@ -93,7 +93,8 @@ class Editor:
 
     async def goto(self, key: str) -> None:
         """Move the cursor of the list to a block, by keys."""
-        await self.press("home")
+        keys = [row.key for row in self.blocks.rows]
+        await self.press("home", *["j"] * (keys.index(key) if key in keys else 0))
         for _ in range(200):
             if self.blocks.key == key:
                 break

@@ -17,8 +17,8 @@ from tui.widgets.bars import KeyBar
 FOLDER = Path(__file__).parent / "snapshots"
 SETTLED = 1.0
 """Seconds after which a screen shows what it will go on to show."""
-PATIENCE = 3.0
-"""Seconds a screen has to come to show what is expected."""
+PATIENCE = 15.0
+"""Seconds a screen has to come to show what is expected, on a machine that has much else to do."""
 SIZES = ((80, 24), (120, 40), (200, 60))
 
 

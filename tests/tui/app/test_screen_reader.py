@@ -21,6 +21,11 @@ def spoken(ed: Editor) -> str:
     return str(ed.app.screen.query_one(SpokenLine).visual).strip()
 
 
+def at_cursor(ed: Editor) -> str:
+    """What the terminal's cursor stands on, to the end of the line."""
+    return ed.lines()[ed.app.cursor_position.y][ed.app.cursor_position.x :]
+
+
 async def says(ed: Editor, text: str) -> None:
     await ed.until(lambda: ed.app.screen.query(SpokenLine) and text in spoken(ed), text)
 
@@ -53,7 +58,7 @@ async def test_the_list_is_said_and_the_cursor_stands_on_its_row(editor: Open) -
         await says(ed, "House style, your text, system,")
         number = [row.key for row in ed.blocks.rows].index("cb-stylea") + 1
         assert spoken(ed).startswith(f"block {number} of {len(ed.blocks.rows)}: House style")
-        assert "House style, your text, system" in ed.lines()[ed.app.cursor_position.y]
+        await ed.until(lambda: "House style, your text, system" in ed.lines()[ed.app.cursor_position.y], "the cursor")
         await ed.press("space")
         await says(ed, "House style, off, ")
         await ed.press("space", "m")
@@ -101,10 +106,10 @@ async def test_dialogs_and_fields_are_said_with_their_labels(editor: Open) -> No
         await says(ed, "field: Name")
         await ed.press("tab")
         await says(ed, "Role: the message it becomes part of: system, choice 1 of 2")
-        assert ed.lines()[ed.app.cursor_position.y][ed.app.cursor_position.x :].startswith("[system]")
+        await ed.until(lambda: at_cursor(ed).startswith("[system]"), "the cursor on the choice")
         await ed.press("escape", "s")
         await says(ed, "Story and branch. 2 of")
-        assert "main" in ed.lines()[ed.app.cursor_position.y]
+        await ed.until(lambda: "main" in ed.lines()[ed.app.cursor_position.y], "the cursor on the branch")
 
 
 async def test_the_prompt_is_read_line_by_line_and_turned_by_pages(editor: Open) -> None:
@@ -154,4 +159,4 @@ async def test_an_effect_and_a_reason_are_said(editor: Open) -> None:
         await says(ed, "the line that names its block")
         await ed.press("j")
         await says(ed, "the fixed text generation.system")
-        assert ed.lines()[ed.app.cursor_position.y].startswith("You are the writer")
+        await ed.until(lambda: ed.lines()[ed.app.cursor_position.y].startswith("You are the writer"), "the cursor")
