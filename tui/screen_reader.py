@@ -44,6 +44,14 @@ class Spoken:
         return Offset(0, 0)
 
 
+class Offering:
+    """A text that can offer something to put in: a class to put before `TextArea` in the bases."""
+
+    def offered(self) -> str:
+        """What is offered now and how it is taken, one line; empty while nothing is."""
+        return ""
+
+
 def is_spoken(widget: Widget) -> bool:
     """Whether the app a widget is in is read out by a screen reader."""
     return isinstance(widget.app, SpokenApp) and widget.app.screen_reader
@@ -203,7 +211,8 @@ def _words(widget: Widget | None) -> str:
     if isinstance(widget, Input):
         return t("reader.field", text=label or widget.placeholder)
     if isinstance(widget, TextArea):
-        return t("reader.text", text=label)
+        offered = widget.offered() if isinstance(widget, Offering) else ""
+        return ". ".join(filter(None, (t("reader.text", text=label), offered)))
     return label
 
 

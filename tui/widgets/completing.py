@@ -15,12 +15,14 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from tui.completion import Completion
+from tui.language import t
 from tui.safe_text import visible
+from tui.screen_reader import Offering, is_spoken
 from tui.widgets.cells import fit
 from tui.widgets.exact_text_area import ExactTextArea
 
 ROWS = 6
-"""The most candidates in sight at once."""
+"""The most candidates in sight at once; a row below them names the keys, where there is room for it."""
 
 WIDTH = 60
 """The most cells the list takes."""
@@ -40,7 +42,7 @@ class _Popup:
     first: int = 0
 
 
-class CompletingTextArea(ExactTextArea):
+class CompletingTextArea(Offering, ExactTextArea):
     """An `ExactTextArea` that offers what `completer` has while something is typed.
 
     Tab takes the chosen one, up and down choose, escape closes the list and nothing else, a click takes; every other
@@ -53,7 +55,7 @@ class CompletingTextArea(ExactTextArea):
     | :- | :- |
     | `completion--list` | The list. |
     | `completion--chosen` | What tab takes. |
-    | `completion--detail` | What stands beside a candidate. |
+    | `completion--detail` | What stands beside a candidate, and the keys of the list. |
     """
 
     DEFAULT_CSS = """
@@ -82,14 +84,31 @@ class CompletingTextArea(ExactTextArea):
         width, height = self.scrollable_content_region.size
         x = self.wrapped_document.location_to_offset((popup.row, popup.completion.start)).x + self.gutter_width
         cursor_y = self.wrapped_document.location_to_offset(self.cursor_location).y - self.scroll_offset.y
-        wanted = min(ROWS, len(popup.completion.candidates))
+        wanted = min(ROWS, len(popup.completion.candidates)) + 1
         below, above = height - cursor_y - 1, cursor_y
         rows = min(wanted, max(below, above))
         offered = popup.completion.candidates
         shown = max(cell_len(item.label) for item in offered) + max(cell_len(item.detail) for item in offered) + 4
-        cells = min(WIDTH, width, shown)
+        cells = min(WIDTH, width, max(shown, cell_len(t("editor.completion_keys")) + 2))
         top = cursor_y + 1 if below >= wanted or below >= above else cursor_y - rows
         return Region(max(0, min(x - 1, width - cells)), top, cells, max(0, rows))
+
+    @property
+    def _candidate_rows(self) -> int:
+        """Rows of the list that hold candidates: all but the one with the keys, which a single row has no room for."""
+        height = self.popup_region.height
+        return height - 1 if height > 1 else height
+
+    def offered(self) -> str:
+        """The chosen candidate and how it is taken, in words; empty without a list."""
+        popup = self._popup
+        if popup is None or not self.popup_region:
+            return ""
+        candidates = popup.completion.candidates
+        chosen = candidates[popup.chosen]
+        text = " ".join(filter(None, (chosen.label, chosen.detail)))
+        option = t("reader.option", number=popup.chosen + 1, total=len(candidates), text=text)
+        return f"{option}. {t('editor.completion_keys')}"
 
     # --- opening, choosing, taking
 
@@ -148,8 +167,7 @@ class CompletingTextArea(ExactTextArea):
             case "up" | "down":
                 count = len(popup.completion.candidates)
                 popup.chosen = (popup.chosen + (1 if event.key == "down" else -1)) % count
-                rows = self.popup_region.height
-                popup.first = min(max(popup.first, popup.chosen - rows + 1), popup.chosen)
+                popup.first = min(max(popup.first, popup.chosen - self._candidate_rows + 1), popup.chosen)
                 self._refresh_popup(Region())
             case "tab":
                 self.take()
@@ -166,7 +184,9 @@ class CompletingTextArea(ExactTextArea):
         if popup is not None and region.contains(event.x - self.gutter.left, event.y - self.gutter.top):
             event.stop()
             event.prevent_default()
-            self.take(popup.first + event.y - self.gutter.top - region.y)
+            row = event.y - self.gutter.top - region.y
+            if row < self._candidate_rows:
+                self.take(popup.first + row)
 
     # --- following what is typed
 
@@ -217,7 +237,10 @@ class CompletingTextArea(ExactTextArea):
         region = self.popup_region
         if not region.y <= y < region.bottom:
             return strip
-        row = self._popup_row(popup, popup.first + y - region.y, region.width)
+        if y - region.y < self._candidate_rows:
+            row = self._popup_row(popup, popup.first + y - region.y, region.width)
+        else:
+            row = self._keys_row(region.width)
         return Strip.join([strip.crop(0, region.x), row, strip.crop(region.right, None)])
 
     def _popup_row(self, popup: _Popup, index: int, width: int) -> Strip:
@@ -226,7 +249,7 @@ class CompletingTextArea(ExactTextArea):
         style = self.get_component_rich_style("completion--chosen" if chosen else "completion--list")
         detail_style: Style = style if chosen else self.get_component_rich_style("completion--detail")
         label, detail = visible(candidate.label), visible(candidate.detail)
-        mark = "›" if chosen else " "
+        mark = " " if not chosen else ">" if is_spoken(self) else "›"
         room = width - 2
         labels = max(cell_len(visible(item.label)) for item in popup.completion.candidates)
         details = max(cell_len(visible(item.detail)) for item in popup.completion.candidates)
@@ -235,3 +258,9 @@ class CompletingTextArea(ExactTextArea):
         segments = [Segment(f"{mark}{fit(label, min(cells, room))} ", style)]
         segments.append(Segment(fit(detail, rest) if rest > 0 else "", detail_style))
         return Strip(segments).adjust_cell_length(width, style)
+
+    def _keys_row(self, width: int) -> Strip:
+        style = self.get_component_rich_style("completion--detail")
+        return Strip([Segment(f" {fit(t('editor.completion_keys'), max(0, width - 1))}", style)]).adjust_cell_length(
+            width, style
+        )

@@ -10,7 +10,9 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from tests.tui.widgets.test_text_editor import EditorApp, screen_text
+from tui import language
 from tui.completion import Sources, complete_script, complete_text
+from tui.widgets.completing import ROWS
 from tui.widgets.script_editor import ScriptEditor
 from tui.widgets.text_editor import TextEditor
 
@@ -147,6 +149,29 @@ async def test_a_click_takes_what_it_is_on() -> None:
         await pilot.click(editor, offset=(region.x + 2, region.y + 3))
         assert editor.value == "<@ch-000003>"
         assert editor.has_focus
+
+
+@pytest.mark.parametrize(("code", "keys"), [("en", "tab takes"), ("zh", "Tab 采用")])
+async def test_the_list_says_how_it_is_used(code: str, keys: str) -> None:
+    language.use(code)
+    try:
+        async with typing("", size=(30, 12)) as (editor, app, pilot):
+            await press(pilot, "<@person")
+            await pilot.pause()
+            region = editor.popup_region
+            rows = screen_text(app)[editor.content_region.y + region.y :][: region.height]
+            assert len(rows) == ROWS + 1 and keys in rows[-1]
+            assert all("Person" in row for row in rows[:-1])
+            await pilot.press("up")
+            assert any("›Person 19" in row for row in screen_text(app)), "the row with the keys hides no candidate"
+            spoken = editor.offered()
+            assert "Person 19" in spoken and "20" in spoken and keys in spoken
+            await pilot.click(editor, offset=(region.x + 2, region.bottom - 1))
+            assert editor.value == "<@person" and editor.has_focus, "it is no candidate"
+            await pilot.press("escape")
+            assert editor.offered() == ""
+    finally:
+        language.use("en")
 
 
 async def test_leaving_the_text_closes_the_list() -> None:
