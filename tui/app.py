@@ -7,13 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandInput, CommandList, CommandPalette, Hit, Hits
-from textual.dom import DOMNode
 from textual.screen import ModalScreen, Screen
 from textual.system_commands import SystemCommandsProvider
 from textual.worker import Worker, WorkerState
@@ -25,6 +25,7 @@ from tui.bindings import bindings_for
 from tui.caret import CaretApp
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
+from tui.faults import LastingApp
 from tui.key_order import OrderedKeysApp
 from tui.keymap import Keymap, load_keymap
 from tui.language import ENGLISH, LANGUAGES, LazyText, of_engine, of_error, of_locale, t
@@ -72,6 +73,7 @@ class Actions(SystemCommandsProvider):
 
 
 class StonehandApp(
+    LastingApp[int],
     ThemedApp[int],
     SpokenApp[int],
     DiffDisplayApp[int],
@@ -337,19 +339,11 @@ class StonehandApp(
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report what failed in the app's own workers, as the screens do for theirs."""
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self.report(event.worker.error)
-
-    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
-        # A key that fails must not take the program, and what is being edited, with it.
-        try:
-            return await super()._dispatch_action(namespace, action_name, params)
-        except Exception as error:
-            self.failed(error)
-            return True
+        if event.state is WorkerState.ERROR:
+            self.worker_failed(event.worker)
 
     def failed(self, error: Exception) -> None:
-        """Tell of an action that failed; where, if it is a mistake of the program, is written to the crash log."""
+        """Tell of a failure; where, if it is a mistake of the program, is written to the crash log."""
         from tui.launch import crashed
 
         if isinstance(error, StonehandError):
@@ -359,6 +353,8 @@ class StonehandApp(
 
     def _fatal_error(self) -> None:
         # Textual would fill the terminal with a traceback; `run_editor` has the command line tell of it in one line.
+        with suppress(Exception):  # what can't be saved now is in the journal
+            self.flush()
         self._close_messages_no_wait()
 
     def report(self, error: BaseException) -> None:

@@ -67,7 +67,9 @@ def told(error: Exception) -> int:
     if isinstance(error, OutputClosed):
         return FAILED
     if isinstance(error, StonehandError):
-        message(str(error))
+        from tui.language import of_error
+
+        message(of_error(error))
         return WRONG_USAGE if isinstance(error, WrongInput) else FAILED
     message(crashed(error))
     return FAILED
@@ -78,17 +80,18 @@ def _private(path: str, flags: int) -> int:
 
 
 def crashed(error: BaseException) -> str:
-    """Write down where the program failed; returns what to tell the person."""
+    """Write down where the program failed; returns what to tell the person, in the language of the interface."""
     import traceback
 
     from engine.folders import state_folder
+    from tui.language import of_engine, t
 
     log = state_folder() / "crash.log"
-    details = f"details in {log}"
+    details = t("app.fault-log", file=log)
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=_private) as file:
             file.write("".join(traceback.format_exception(error)) + "\n")
     except OSError as reason:
-        details = f"no details: {log} can't be written ({reason.strerror})"
-    return f"{type(error).__name__}: {error} — this is a bug; {details}"
+        details = t("app.fault-no-log", file=log, reason=of_engine(reason.strerror or str(reason)))
+    return t("app.fault", error=f"{type(error).__name__}: {error}", details=details)

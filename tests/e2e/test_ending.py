@@ -152,12 +152,18 @@ def test_a_passage_of_a_running_program_is_its_own(place: Place) -> None:
         until(lambda: not place.passages(""), "the discarded passage is gone")
 
 
-def test_a_fault_is_one_line_and_loses_nothing(place: Place, tmp_path: Path) -> None:
+def test_a_fault_that_ends_the_editor_is_one_line_and_loses_nothing(place: Place, tmp_path: Path) -> None:
     faulty = tmp_path / "faulty.py"
     faulty.write_text(
+        "from tui import language\n"
         "from tui.app import StonehandApp\n"
-        "def fail(): raise ZeroDivisionError('a fault in the program')\n"
-        "StonehandApp.action_keys = lambda self: self.call_later(fail)\n"  # behind the key, not in it
+        "from tui.widgets.block_list import BlockList\n"
+        "def fail(*_): raise ZeroDivisionError('a fault in the program')\n"
+        "def draw(self):\n"
+        "    language.use('zh')\n"
+        "    BlockList.render_line = fail\n"
+        "    self.desk.blocks.refresh()\n"
+        "StonehandApp.action_keys = draw\n"
         "from tui.__main__ import main\n"
         "main()\n"
     )
@@ -169,7 +175,7 @@ def test_a_fault_is_one_line_and_loses_nothing(place: Place, tmp_path: Path) -> 
         assert app.wait() == 1
         assert b"Traceback" not in app.output
         end = bytes(app.output).rpartition(b"\x1b[?1049l")[2].decode()
-        assert "a fault in the program — this is a bug" in end
+        assert "a fault in the program —— 这是程序的缺陷；详情见" in end
     assert "ZeroDivisionError" in (place.state / "crash.log").read_text()
     with place.open() as app:
         app.write(b"q")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.errors import StonehandError
 from engine.workspace import Workspace
 from tests.stories import custom_block, make_story
 from tests.tui.cheaper import frames_after_keys, short_waits, styles_parsed_once
@@ -49,6 +50,23 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_fac
     monkeypatch.setenv("STONEHAND_CONFIG", str(tmp_path / "config"))
     # Exports go there unless another place is named.
     monkeypatch.chdir(tmp_path_factory.mktemp("here"))
+
+
+@pytest.fixture(autouse=True)
+def faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Exception]]:
+    """Faults of the program that the editor told of instead of ending; a test that expects some takes them out."""
+    told: list[Exception] = []
+    tell = StonehandApp.failed
+
+    def failed(self: StonehandApp, error: Exception) -> None:
+        if not isinstance(error, StonehandError):
+            told.append(error)
+        tell(self, error)
+
+    monkeypatch.setattr(StonehandApp, "failed", failed)
+    yield told
+    if told:
+        raise ExceptionGroup("the editor went on after faults that the test does not expect", told)
 
 
 @pytest.fixture

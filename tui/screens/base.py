@@ -79,8 +79,8 @@ class WorkingScreen(Screen[ScreenResultType]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Report what went wrong in the background: it must neither end the program nor pass unseen."""
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self.report(event.worker.error)
+        if event.state is WorkerState.ERROR:
+            self.stonehand.worker_failed(event.worker)
 
     def on_text_editor_told(self, message: TextEditor.Told) -> None:
         message.stop()

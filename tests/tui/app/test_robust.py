@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.message import Message
 
 from engine import disk
 from engine.document import SaveState
@@ -16,7 +17,12 @@ from engine.document import journal as journal_module
 from engine.scripts import ScriptEngine
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui import language
+from tui.app import StonehandApp
+from tui.faults import AT_MOST
 from tui.screens.choice import ChoiceDialog
+from tui.screens.desk import DeskScreen
+from tui.widgets.block_list import BlockList
 
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everywhere"
@@ -179,15 +185,20 @@ async def alive_after(ed: Editor) -> None:
     await ed.until(lambda: "✓ story-info" in ed.line_of("story-info"))
 
 
-async def test_a_worker_that_fails_is_told_of_and_ends_nothing(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_that_fails_is_told_of_and_ends_nothing(
+    editor: Open, monkeypatch: pytest.MonkeyPatch, faults: list[Exception]
+) -> None:
     async def fails() -> None:
         raise ZeroDivisionError("a fault in the program")
+
+    async def other_fails() -> None:
+        raise ZeroDivisionError("a fault in the app's own")
 
     async with editor() as ed:
         ed.desk.begin(fails, "faulty")
         await ed.until(lambda: any("a fault in the program" in toast for toast in ed.toasts))
-        ed.app.run_worker(fails(), exit_on_error=False)
-        await ed.until(lambda: sum("a fault in the program" in toast for toast in ed.toasts) == 2, "the app's own")
+        ed.app.run_worker(other_fails(), exit_on_error=False)
+        await ed.until(lambda: any("in the app's own" in toast for toast in ed.toasts))
         with monkeypatch.context() as patch:
             patch.setattr(ed.workspace, "base", lambda *_, **__: 1 / 0)
             await ed.press("1", "j", "enter")
@@ -196,9 +207,103 @@ async def test_a_worker_that_fails_is_told_of_and_ends_nothing(editor: Open, mon
         await ed.until(lambda: ed.session.agent == "generation.writer")
         await ed.listed()
         await alive(ed)
+    assert {type(error) for error in faults} == {ZeroDivisionError} and len(faults) == 3
+    faults.clear()
 
 
-async def test_a_script_engine_that_fails_is_told_of(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+class Poke(Message):
+    """Anything that a widget can be sent."""
+
+
+async def test_a_fault_is_told_of_wherever_it_is_and_ends_nothing(
+    editor: Open, monkeypatch: pytest.MonkeyPatch, faults: list[Exception]
+) -> None:
+    def fails(where: str) -> Callable[..., Any]:
+        def fail(*_: object) -> None:
+            raise ZeroDivisionError(f"a fault in {where}")
+
+        return fail
+
+    async def worker() -> None:
+        fails("a worker")()
+
+    async with editor() as ed:
+        await edit(ed, "Kept ")
+        places: dict[str, Callable[[], object]] = {
+            "a timer": lambda: ed.desk.set_timer(0.01, fails("a timer")),
+            "a callback": lambda: ed.blocks.call_later(fails("a callback")),
+            "what waits for a frame": lambda: ed.blocks.call_after_refresh(fails("what waits for a frame")),
+            "what comes next": lambda: ed.app.call_next(fails("what comes next")),
+            "a worker": lambda: ed.desk.run_worker(worker()),
+            "a widget": lambda: ed.blocks.post_message(Poke()),
+            "the screen": lambda: ed.desk.post_message(Poke()),
+            "the app": lambda: ed.app.post_message(Poke()),
+        }
+        monkeypatch.setattr(BlockList, "on_poke", fails("a widget"), raising=False)
+        monkeypatch.setattr(DeskScreen, "on_poke", fails("the screen"), raising=False)
+        monkeypatch.setattr(StonehandApp, "on_poke", fails("the app"), raising=False)
+        for place, fail in places.items():
+            fail()
+            await ed.until(lambda place=place: any(f"a fault in {place} — this is a bug" in said for said in ed.toasts))
+        log = (ed.workspace.data.parent / "state" / "crash.log").read_text()
+        assert all(f"ZeroDivisionError: a fault in {place}" in log for place in places)
+        await alive(ed)
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "Kept Short sentences."
+        language.use("zh")
+        try:
+            ed.app.call_later(fails("another"))
+            await ed.until(lambda: any("a fault in another —— 这是程序的缺陷；详情见" in said for said in ed.toasts))
+        finally:
+            language.use("en")
+    assert len(faults) == len(places) + 1
+    faults.clear()
+
+
+async def test_what_fails_again_and_again_is_told_once_and_ends_the_editor_in_the_end(
+    editor: Open, faults: list[Exception]
+) -> None:
+    times = 0
+
+    def fail() -> None:
+        nonlocal times
+        times += 1
+        ed.blocks.call_later(fail)
+        raise ZeroDivisionError("a fault again")
+
+    with pytest.raises(ZeroDivisionError, match="a fault again"):
+        async with editor() as ed:
+            await edit(ed, "Kept ")
+            ed.blocks.call_later(fail)
+            await ed.until(lambda: not ed.app.is_running or ed.app._exception, "the end")
+    assert times >= AT_MOST
+    assert [str(error) for error in faults] == ["a fault again"], "told once"
+    faults.clear()
+    async with editor() as ed:
+        assert ed.session.text("cb-stylea") == "Kept Short sentences."
+
+
+async def test_what_fails_in_drawing_ends_the_editor_with_the_edits_kept(
+    editor: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> object:
+        raise ZeroDivisionError("a fault in drawing")
+
+    with pytest.raises(ZeroDivisionError, match="a fault in drawing"):
+        async with editor() as ed:
+            await edit(ed, "Kept ")
+            with monkeypatch.context() as patch:
+                patch.setattr(BlockList, "render_line", fail)
+                ed.blocks.refresh()
+                await ed.pilot.press("j")
+                await ed.until(lambda: ed.app._exception, "the end")
+    async with editor() as ed:
+        assert ed.session.text("cb-stylea") == "Kept Short sentences."
+
+
+async def test_a_script_engine_that_fails_is_told_of(
+    editor: Open, monkeypatch: pytest.MonkeyPatch, faults: list[Exception]
+) -> None:
     def fails(*_: object) -> object:
         raise ZeroDivisionError("a fault in the script engine")
 
@@ -213,6 +318,8 @@ async def test_a_script_engine_that_fails_is_told_of(editor: Open, monkeypatch: 
         await ed.saved()
         assert ed.custom("Section count")["content"].endswith("// more")
         await alive(ed)
+    assert faults and all("script engine" in str(error) for error in faults)
+    faults.clear()
 
 
 async def test_that_changes_are_no_longer_told_of_is_said_and_they_are_seen_all_the_same(
