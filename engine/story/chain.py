@@ -65,6 +65,32 @@ class ProseChain:
         entries = (*self.entries[:index], ChainEntry(variants, fragment_id), *self.entries[index + 1 :])
         return ProseChain(entries, {**self.raw, "entries": written})
 
+    def without(self, fragment_id: str, former: str | None = None) -> ProseChain:
+        """A chain without this variant. Where it was the shown one, `former` is shown if its section has it, else the
+        last one left; a section that has no other is gone.
+        """
+        given = self.raw.get("entries")
+        written = []
+        for item in given if isinstance(given, list) else ():
+            left = _without(item, fragment_id, former) if _holds(item, fragment_id) else item
+            if left is not None:
+                written.append(left)
+        entries = tuple(entry for entry in map(_entry, written) if entry is not None)
+        return ProseChain(entries, {**self.raw, "entries": written})
+
+
+def _without(item: Mapping[str, Any], fragment_id: str, former: str | None) -> Mapping[str, Any] | None:
+    """An entry of a document without one of its variants, None when no other is left."""
+    listed = item.get("proseFragments")
+    ids = [other for other in listed if other != fragment_id] if isinstance(listed, list) else []
+    others = [other for other in ids if isinstance(other, str)]
+    active = item["active"]
+    if active == fragment_id:
+        if not others:
+            return None
+        active = former if former in others else others[-1]
+    return {**item, "proseFragments": ids, "active": active}
+
 
 def _holds(item: object, fragment_id: str) -> bool:
     """Whether an entry of a document is a section with this fragment among its variants."""
@@ -90,13 +116,21 @@ def parse_chain(file: Path, data: bytes | None) -> tuple[ProseChain, tuple[Probl
     entries: list[ChainEntry] = []
     problems: list[Problem] = []
     for index, item in enumerate(raw.get("entries", [])):
-        active = item.get("active") if isinstance(item, dict) else None
-        if not isinstance(active, str) or not active:
+        entry = _entry(item)
+        if entry is None:
             line = json_line(data.decode("utf-8-sig"), ("entries", index))
             message = "has no active fragment, so the section was skipped"
             problems.append(Problem(message, file, f"entries[{index}]", line))
             continue
-        variants = item.get("proseFragments")
-        ids = tuple(v for v in variants if isinstance(v, str)) if isinstance(variants, list) else ()
-        entries.append(ChainEntry(ids or (active,), active))
+        entries.append(entry)
     return ProseChain(tuple(entries), raw), tuple(problems)
+
+
+def _entry(item: object) -> ChainEntry | None:
+    """The section that an entry of a document stands for; None without an active fragment."""
+    active = item.get("active") if isinstance(item, Mapping) else None
+    if not isinstance(item, Mapping) or not isinstance(active, str) or not active:
+        return None
+    variants = item.get("proseFragments")
+    ids = tuple(v for v in variants if isinstance(v, str)) if isinstance(variants, list) else ()
+    return ChainEntry(ids or (active,), active)

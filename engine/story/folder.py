@@ -249,6 +249,18 @@ class StoryFolder:
         finally:
             self.invalidate()
 
+    def archive_prose(self, branch_id: str, fragment_id: str) -> str | None:
+        """Take a passage out of the story, keeping it archived; see `saving.archive_prose`."""
+        root = self.writable_root(branch_id)
+        return self._edit(lambda: saving.archive_prose(root, fragment_id))
+
+    def restore_prose(self, branch_id: str, fragment_id: str, beside: str | None) -> None:
+        """Put an archived passage back into the story; see `saving.restore_prose`."""
+        root = self.writable_root(branch_id)
+        self.invalidate()
+        unchained = sorted(self.snapshot(branch_id).of_type("prose"), key=lambda prose: prose.sort_key)
+        self._edit(lambda: saving.restore_prose(root, unchained, fragment_id, beside))
+
     def edit_meta(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:
         """Change `meta.json`, which all branches share; see `saving.edit_meta`."""
         try:

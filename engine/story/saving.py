@@ -107,6 +107,73 @@ def add_variant(
     return fragment
 
 
+def archive_prose(root: Path, fragment_id: str) -> str | None:
+    """Take a passage out of the story: of its section, the version it replaced is shown, or the last one left; without
+    another the section is gone. The fragment stays, archived, as the reference removes any (spec, sections 1.7 and 2).
+
+    Returns the id of the version that its section shows now, None when the section is gone. Both files or neither.
+    Raises `NotFound` when the passage is gone, and otherwise as `append_prose`.
+    """
+    chain_file, file = root / "prose-chain.json", child(root / "fragments", f"{fragment_id}.json")
+    with lock(chain_file):
+        chain, _ = parse_chain(chain_file, read_bytes(chain_file))
+        at = chain.find_section(fragment_id)
+        former = _former(file)
+        edit = None
+        if at >= 0:
+            edit = _change_chain(chain_file, (), lambda chain: chain.without(fragment_id, former))
+        try:
+            edit_document(file, lambda document: {**document, "archived": True})
+        except BaseException:
+            if edit is not None and edit.before is not None:
+                with suppress(StonehandError):  # its lock is held
+                    write_atomic(edit.file, edit.before, expected=edit.after)
+            raise
+        if at < 0:
+            return None
+        left = [other for other in chain.entries[at].prose_fragments if other != fragment_id]
+        chain, _ = parse_chain(chain_file, read_bytes(chain_file))
+        section = chain.find_section(left[-1]) if left else -1
+        return chain.entries[section].active if section >= 0 else None
+
+
+def restore_prose(root: Path, unchained: Sequence[Fragment], fragment_id: str, beside: str | None) -> None:
+    """Put a passage that `archive_prose` took out back: as the shown version in the section that has `beside`, without
+    one as the last section. Both files or neither, and raises, as `archive_prose`.
+    """
+    chain_file, file = root / "prose-chain.json", child(root / "fragments", f"{fragment_id}.json")
+    with lock(chain_file):
+        chain, _ = parse_chain(chain_file, read_bytes(chain_file))
+        edit = edit_document(file, lambda document: {**document, "archived": False})
+        if chain.find_section(fragment_id) >= 0:
+            return
+        entry = ChainEntry((fragment_id,), fragment_id)
+        try:
+            _change_chain(
+                chain_file,
+                unchained,
+                lambda chain: chain.append(entry) if beside is None else chain.with_variant(beside, fragment_id),
+            )
+        except BaseException:
+            if edit is not None:
+                with suppress(StonehandError):
+                    take_back(edit)
+            raise
+
+
+def _former(file: Path) -> str | None:
+    """The passage that the one in a file replaced."""
+    found = read_bytes(file)
+    if found is None:
+        raise NotFound(
+            Phrase("the {kind} is gone: there is no {name}", kind=Phrase("fragment"), name=file.name), file=file
+        )
+    document = parse_json(found, file)
+    meta = document.get("meta") if isinstance(document, dict) else None
+    former = meta.get("previousFragmentId") if isinstance(meta, dict) else None
+    return former if isinstance(former, str) else None
+
+
 def write_log(root: Path, log: Mapping[str, Any]) -> str:
     """Write a generation log under a new id, which is set in it and returned. Raises `StonehandError`."""
     logs = root / "generation-logs"
@@ -223,20 +290,24 @@ def _names_taken(folder: Path) -> StonehandError:
     return StonehandError("can't be written: its names are taken as fast as they are chosen", file=folder)
 
 
-def _change_chain(chain_file: Path, unchained: Sequence[Fragment], change: Callable[[ProseChain], ProseChain]) -> None:
+def _change_chain(
+    chain_file: Path, unchained: Sequence[Fragment], change: Callable[[ProseChain], ProseChain]
+) -> FileEdit:
     for attempt in range(1, _ATTEMPTS + 1):
         found = read_bytes(chain_file)
         chain, _ = parse_chain(chain_file, found)
         if not chain.entries:
             chain = _chain_of(chain, unchained)
         chain = change(chain)
+        data = dump_json(chain.raw)
         try:
-            write_atomic(chain_file, dump_json(chain.raw), expected=found)
+            write_atomic(chain_file, data, expected=found)
         except Conflict:
             if attempt == _ATTEMPTS:
                 raise
         else:
-            return
+            return FileEdit(chain_file, found, data)
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _chain_of(chain: ProseChain, prose: Sequence[Fragment]) -> ProseChain:

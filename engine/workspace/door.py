@@ -95,6 +95,7 @@ class Workspace:
             self._runtime,
             self.story,
             lambda *saved: self.generation.analyze_after_save(*saved),
+            lambda *saved: self.generation.drop_analysis(*saved),
             journalled=journal,
         )
         self.order = Order(self.story)

@@ -123,7 +123,8 @@ class Generation:
         self._lock = threading.Lock()
         self._active: dict[Run, concurrent.futures.Future[RunView]] = {}
         self._listeners = listeners
-        self._due: dict[tuple[str, str], concurrent.futures.Future[None]] = {}
+        self._due: dict[tuple[str, str], tuple[str, concurrent.futures.Future[None]]] = {}
+        """Story and branch to the passage that is to be analyzed and what waits for it."""
         self._problems: list[Problem] = []
         self._usage = TokenUsage(self._call_later, self._problems.append)
         self.plugin_tools: tuple[Tool[Any], ...] = ()
@@ -597,9 +598,17 @@ class Generation:
         place = (story, branch)
         with self._lock:
             if (before := self._due.pop(place, None)) is not None:
-                before.cancel()
-            self._due[place] = self._submit(self._analyzed(story, branch, fragment_id))
+                before[1].cancel()
+            self._due[place] = (fragment_id, self._submit(self._analyzed(story, branch, fragment_id)))
         return True
+
+    def drop_analysis(self, story: str, branch: str, fragment_id: str) -> None:
+        """Have a passage not analyzed that is to be; an analysis that has begun goes on."""
+        with self._lock:
+            waiting = self._due.get((story, branch))
+            if waiting is not None and waiting[0] == fragment_id:
+                waiting[1].cancel()
+                del self._due[story, branch]
 
     async def _analyzed(self, story: str, branch: str, fragment_id: str) -> None:
         await asyncio.sleep(ANALYZE_AFTER)
@@ -635,7 +644,7 @@ class Generation:
         with self._lock:
             due, self._due = self._due, {}
             active = dict(self._active)
-        for waiting in due.values():
+        for _, waiting in due.values():
             waiting.cancel()
         for run in active:
             run.stop()

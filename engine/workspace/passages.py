@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from engine.errors import StonehandError
+from engine.errors import NotFound, StonehandError
 from engine.runs import Directions, UnfinishedPassages, UnkeptPassages
 from engine.runtime import Runtime
 from engine.story import Fragment, StoryFolder
@@ -27,7 +27,7 @@ RECORDED_EVERY = 1.0
 class Passages:
     """Passages and directions, which are kept in `state` until they are part of a story; passages if `journalled`.
 
-    `analyze` is told of each passage that is kept: story, branch and fragment id.
+    `analyze` is told of each passage that is kept: story, branch and fragment id; `leave` of each that is taken back.
     """
 
     def __init__(
@@ -36,14 +36,18 @@ class Passages:
         runtime: Runtime,
         story: Callable[[str], StoryFolder],
         analyze: Callable[[str, str, str], object],
+        leave: Callable[[str, str, str], object],
         *,
         journalled: bool,
     ) -> None:
         self._runtime = runtime
         self._story = story
         self._analyze = analyze
+        self._leave = leave
         self._journalled = journalled
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
+        self._taken_back: WeakKeyDictionary[Run, tuple[Saved, str | None]] = WeakKeyDictionary()
+        """Passages that are archived, with the version that is shown in the place of each."""
         self._unkept = UnkeptPassages(state / "passages")
         self._directions = Directions(state / "directions")
         self._unfinished = UnfinishedPassages(state / "unfinished")
@@ -56,7 +60,7 @@ class Passages:
 
     def keep(self, run: Run, *, broken: bool = False) -> Saved:
         """Save a finished run's passage to the story and branch it was made for; once, however often it is asked. With
-        `broken`, what a failed run came to write is one as well.
+        `broken`, what a failed run came to write is one as well. One that was taken back is put back.
 
         It is analyzed by itself two seconds later, where nothing says otherwise. Raises `StonehandError`.
         """
@@ -64,11 +68,44 @@ class Passages:
 
         with self._keeping:
             if run not in self._kept:
-                saved = self._kept[run] = save_passage(self._story(run.prompt.story), run, broken=broken)
+                saved = self._put_back(run) or save_passage(self._story(run.prompt.story), run, broken=broken)
+                self._kept[run] = saved
                 self._unkept.forget(run)
                 with suppress(StonehandError, RuntimeError):  # the passage is kept, whatever comes of this
                     self._analyze(run.prompt.story, run.prompt.branch, saved.fragment.id)
             return self._kept[run]
+
+    def take_back(self, run: Run) -> str | None:
+        """Take a passage that was kept out of its story again; `keep` puts it back. Its fragment is archived, so that
+        nothing is lost; an analysis of it that has not begun is dropped.
+
+        Returns the id of the version that is shown in its place: the one it replaced; None when it was a section of its
+        own. Raises `StonehandError`, with nothing changed.
+        """
+        with self._keeping:
+            saved = self._kept.get(run)
+            if saved is None:
+                raise StonehandError("the passage was not kept, so there is nothing to take back")
+            prompt = run.prompt
+            self._leave(prompt.story, prompt.branch, saved.fragment.id)
+            shown = self._story(prompt.story).archive_prose(prompt.branch, saved.fragment.id)
+            self._taken_back[run] = (saved, shown)
+            del self._kept[run]
+            return shown
+
+    def _put_back(self, run: Run) -> Saved | None:
+        """Put back a passage that was taken back; None when it was not, or its fragment is gone."""
+        saved, beside = self._taken_back.pop(run, (None, None))
+        if saved is None:
+            return None
+        try:
+            self._story(run.prompt.story).restore_prose(run.prompt.branch, saved.fragment.id, beside)
+        except NotFound:
+            return None
+        except BaseException:
+            self._taken_back[run] = (saved, beside)
+            raise
+        return saved
 
     def shown(self, story_id: str, branch: str) -> tuple[Fragment, ...]:
         """The passages of a branch, of each section the version that is shown, in the order of the story. Waits."""

@@ -73,6 +73,8 @@ class PassageScreen(PassageAsking):
         """
         super().__init__(session, provider=provider, model=model, as_set=as_set, target=target)
         self._kept = True
+        self._kept_runs: list[tuple[Run, Target]] = []
+        """What was kept on this screen, and not taken back."""
         self._stated: tuple[object, ...] = ()
         self._timer: Timer | None = None
         self._remembering: Timer | None = None
@@ -182,7 +184,7 @@ class PassageScreen(PassageAsking):
         self._show_brief(False)
         view = self.query_one("#passage", StreamView)
         view.clear()
-        view.focus()
+        self.set_focus(view)  # at once: where the focus is decides what becomes of a brief that arrives
         workspace.generate(run)
         self._timer = self.set_interval(1 / self._rate, self._show_run)
         self._show_run()
@@ -412,7 +414,8 @@ class PassageScreen(PassageAsking):
             branch = self.branch_name(prompt.branch)
             self.stonehand.notify(t("passage.kept-on", kept=told, branch=branch), timeout=TOLD_SECONDS, markup=False)
         else:
-            self.say(told)
+            self._kept_runs.append((run, self._run_target))
+            self.say(t("passage.kept-back", kept=told))
         direction = self.query_one("#direction", TextEditor)
         if leaving or direction.value == run.input:  # else it is the next one, which is being written
             if direction.too_large:
@@ -431,6 +434,38 @@ class PassageScreen(PassageAsking):
         self._show_run()
         self._show_status()
         return True
+
+    def action_take_back(self) -> None:
+        """Take what was kept last out of the story again; it can be kept after all."""
+        if self.running:
+            self.say(t("passage.writing"), warning=True)
+        elif not self._kept:
+            self.say(t("passage.undecided-yet"), warning=True)
+        elif not self._kept_runs:
+            self.say(t("passage.nothing-kept"), warning=True)
+        else:
+            run, target = self._kept_runs.pop()
+            self.begin(lambda: self._take_back(run, target), "take-back")
+
+    async def _take_back(self, run: Run, target: Target) -> None:
+        try:
+            shown = await self.wait(lambda: self.workspace.passages.take_back(run))
+        except StonehandError as error:
+            self._kept_runs.append((run, target))
+            self.report(error)
+            return
+        if not self._kept or self.running:  # another passage is being written already
+            self.say(t("passage.taken-back-aside"))
+            return
+        self._run, self._run_target, self._kept = run, target, False
+        direction = self.query_one("#direction", TextEditor)
+        if not direction.value:
+            direction.load(run.input)
+            self._remember_soon()
+        self._show_brief(False)
+        self.query_one("#passage").focus()
+        self._show_run()
+        self.say(t("passage.taken-back") if shown is None else t("passage.taken-back-version", id=shown))
 
     async def _keeps_refusal(self) -> bool:
         """Ask before what a model wrote that refused becomes a passage of the story."""

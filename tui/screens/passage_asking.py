@@ -271,7 +271,7 @@ class PassageAsking(WorkingScreen[None]):
             self._brief_editor = TextEditor(id="brief")
             await self.mount(self._brief_editor, after=self.query_one("#passage"))
         self._brief_editor.load(brief)
-        looking = self.query_one("#passage").has_focus
+        looking = self.focused is self.query_one("#passage")
         self._show_brief(True)
         if looking and self.app.screen is self:
             self._brief_editor.focus()

@@ -534,6 +534,13 @@ def test_after_a_save_the_latest_passage_is_analyzed(
     workspace.story(STORY).invalidate()
     assert not generation.analyze_after_save(STORY, "main", "pr-aaaa01")
     settings(rich, disableLibrarianAutoAnalysis=False)
+    workspace.story(STORY).invalidate()
+    monkeypatch.setattr("engine.workspace.generation.ANALYZE_AFTER", 60.0)
+    assert generation.analyze_after_save(STORY, "main", "pr-aaaa01")
+    generation.drop_analysis(STORY, "main", "pr-aaaa00")
+    _, waiting = generation._due[STORY, "main"]
+    generation.drop_analysis(STORY, "main", "pr-aaaa01")
+    assert waiting.cancelled() and not generation._due, "a passage that was taken back is not analyzed"
     workspace.edit(STORY, "librarian.analyze", None, lambda session: session.set_auto_analysis(False))
     assert not generation.analyze_after_save(STORY, "main", "pr-aaaa01")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import Conflict, InvalidFile, StonehandError
+from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.story import saving
 from tests.engine.story_builder import StoryBuilder, tree
 
@@ -120,6 +120,76 @@ def test_a_chain_that_never_rests_is_a_conflict(story: StoryBuilder, monkeypatch
     with pytest.raises(Conflict):
         append(story)
     assert list((story.root / "fragments").iterdir()) == []
+
+
+def test_a_section_is_taken_out_and_put_back(story: StoryBuilder) -> None:
+    story.write("branches/main/prose-chain.json", {"note": 1, "entries": [{"odd": 1}, {"active": "pr-one", "own": 2}]})
+    before = read(story.root / "prose-chain.json")
+    made = append(story)
+    folder, file = story.folder(), story.root / "fragments" / f"{made.id}.json"
+    kept = read(file)
+    assert folder.archive_prose("main", made.id) is None
+    assert read(story.root / "prose-chain.json") == before
+    archived = read(file)
+    assert archived["archived"] is True
+    assert archived | {"archived": False, "updatedAt": kept["updatedAt"]} == kept, "nothing of it is lost"
+    assert made.id not in [item.id for item in folder.snapshot("main").of_type("prose")]
+    assert folder.archive_prose("main", made.id) is None, "it is out already"
+    folder.restore_prose("main", made.id, None)
+    assert folder.snapshot("main").chain.active_ids == ("pr-one", made.id)
+    assert read(file) | {"updatedAt": kept["updatedAt"]} == kept
+    before_again = tree(story.path)
+    folder.restore_prose("main", made.id, None)
+    assert tree(story.path) == before_again
+
+
+def test_a_version_that_is_taken_out_leaves_the_one_it_replaced(story: StoryBuilder) -> None:
+    story.add("pr-one", "prose")
+    story.add("pr-two", "prose")
+    story.chain("pr-zero", ["pr-one", "pr-two"], "pr-three")
+    folder = story.folder()
+    made = folder.add_variant("main", "pr-one", "again", "", "Another one.", {})
+    assert folder.archive_prose("main", made.id) == "pr-one", "not the last one listed"
+    (section,) = [
+        entry for entry in read(story.root / "prose-chain.json")["entries"] if "pr-two" in entry["proseFragments"]
+    ]
+    assert section == {"proseFragments": ["pr-one", "pr-two"], "active": "pr-one"}
+    folder.restore_prose("main", made.id, "pr-one")
+    assert folder.snapshot("main").chain.active_ids == ("pr-zero", made.id, "pr-three")
+    chain = read(story.root / "prose-chain.json")
+    chain["entries"][1]["active"] = "pr-two"
+    (story.root / "prose-chain.json").write_text(json.dumps(chain))
+    assert folder.archive_prose("main", made.id) == "pr-two", "another program shows another one"
+    with pytest.raises(NotFound):
+        folder.archive_prose("main", "pr-none")
+
+
+@pytest.mark.parametrize("refused", ["prose-chain.json", "pr-"])
+@pytest.mark.parametrize("back", [False, True])
+def test_what_can_be_taken_out_or_put_back_by_half_only_stays(
+    story: StoryBuilder, monkeypatch: pytest.MonkeyPatch, refused: str, back: bool
+) -> None:
+    story.chain("pr-one")
+    made = append(story)
+    if back:
+        story.folder().archive_prose("main", made.id)
+    before = {name: data for name, (data, _) in tree(story.path).items()}
+    write = saving.write_atomic
+    left = [1]
+
+    def refuse(file: Path, data: bytes, **rest: Any) -> None:
+        if file.name.startswith(refused) and left[0]:
+            left[0] -= 1
+            raise StonehandError("disk full", file=file)
+        write(file, data, **rest)
+
+    monkeypatch.setattr(saving, "write_atomic", refuse)
+    with pytest.raises(StonehandError, match="disk full"):
+        if back:
+            story.folder().restore_prose("main", made.id, None)
+        else:
+            story.folder().archive_prose("main", made.id)
+    assert {name: data for name, (data, _) in tree(story.path).items()} == before
 
 
 def test_logs_get_ids_of_their_own(story: StoryBuilder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,6 +202,14 @@ async def test_a_passage_is_revised(editor: Open, scripted: Callable[[dict[str, 
         assert (log["stonehand"]["mode"], log["stonehand"]["target"]) == ("refine", shown[-1].id)
         (now,) = ed.workspace.passages.shown("the-quay", "main")[-1:]
         assert now.content == "Another." and now.meta["variationOf"] == shown[-1].id
+        await ed.until(lambda: ed.focus == "direction")
+        await ed.press("f8")
+        await ed.until(lambda: f"taken back, the story shows {shown[-1].id} again" in ed.said)
+        assert [item.id for item in ed.workspace.passages.shown("the-quay", "main")] == [item.id for item in shown]
+        await ed.until(lambda: ed.shows("revision of ") and ed.shows("Another."))
+        await ed.press("ctrl+s")
+        await ed.until(lambda: "another version of" in ed.said)
+        assert ed.workspace.passages.shown("the-quay", "main")[-1].id == now.id
 
 
 async def test_a_direction_is_taken_and_undone(editor: Open, scripted: Callable[[dict[str, Scripted]], None]) -> None:

@@ -69,7 +69,7 @@ async def test_keep(editor: Open) -> None:
         assert files(ed) == before, "nothing is saved before it is kept"
         await ed.press("ctrl+s")
         await ed.until(lambda: ed.said.startswith("kept as pr-"))
-        fragment_id = ed.said.removeprefix("kept as ")
+        fragment_id = ed.said.split(";")[0].removeprefix("kept as ")
         fragment = json.loads((branch(ed) / "fragments" / f"{fragment_id}.json").read_text("utf-8"))
         assert fragment["content"] == text and fragment["meta"]["generatedFrom"] == "Let it rain."
         chain = json.loads((branch(ed) / "prose-chain.json").read_text("utf-8"))
@@ -87,6 +87,54 @@ async def test_keep(editor: Open) -> None:
         await ed.until(lambda: ed.app.screen is ed.desk, "the main screen, unasked")
         await ed.listed()
         await ed.until(lambda: ed.session.row("cb-counta").content == "Sections so far: 3", "the story as it is now")
+
+
+async def test_what_was_kept_is_taken_back_and_kept_after_all(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor((80, 24)) as ed:
+        chain_file = branch(ed) / "prose-chain.json"
+        before = json.loads(chain_file.read_text("utf-8"))
+        view = await generating(ed)
+        await ed.press("f8")
+        assert ed.said == "nothing was kept here that could be taken back"
+        direction = screen(ed).query_one("#direction", TextEditor)
+        await ed.type("Let it rain.")
+        await begun(ed)
+        await finished(ed)
+        await ed.press("u")
+        assert ed.said == "the passage is not kept: ctrl+s keeps it, ctrl+d discards it"
+        text = view.text
+        await ed.press("ctrl+s")
+        await ed.until(lambda: "; f8 takes it back" in ed.said and direction.value == "" and ed.focus == "direction")
+        kept = json.loads(chain_file.read_text("utf-8"))["entries"][-1]["active"]
+        fragment = branch(ed) / "fragments" / f"{kept}.json"
+        await ed.press("f8")
+        await ed.until(lambda: ed.said.startswith("out of the story again"))
+        assert json.loads(chain_file.read_text("utf-8")) == before
+        document = json.loads(fragment.read_text("utf-8"))
+        assert document["archived"] and document["content"] == text
+        assert view.text == text and direction.value == "Let it rain." and ed.focus == "passage"
+        await ed.until(lambda: ed.shows("keep it, discard it, or begin again"))
+        with monkeypatch.context() as patch:
+            patch.setattr(Passages, "keep", refused)
+            await ed.press("ctrl+s")
+            await ed.until(lambda: any("no room" in toast for toast in ed.toasts))
+        await ed.press("ctrl+s")
+        await ed.until(lambda: "; f8 takes it back" in ed.said)
+        assert json.loads(chain_file.read_text("utf-8"))["entries"][-1]["active"] == kept
+        assert not json.loads(fragment.read_text("utf-8"))["archived"]
+        await ed.until(lambda: ed.focus == "direction")
+        with monkeypatch.context() as patch:
+            patch.setattr(Passages, "take_back", refused)
+            await ed.press("f8")
+            await ed.until(lambda: sum("no room" in toast for toast in ed.toasts) == 2)
+        await ed.press("f8")
+        await ed.until(lambda: ed.said.startswith("out of the story again"))
+        await ed.press("ctrl+d", "f8")
+        assert ed.said == "nothing was kept here that could be taken back"
+
+
+def refused(*_: object, **__: object) -> None:
+    raise StonehandError("no room")
 
 
 async def test_stop_and_again(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +354,7 @@ async def test_what_a_broken_passage_came_to_can_be_kept(editor: Open, monkeypat
         await ed.press("escape")
         await ed.until(lambda: ed.shows("k keep"), "the question what becomes of it")
         await ed.press("escape", "ctrl+s")
-        await ed.until(lambda: ed.said.startswith("kept as") and ed.said.endswith("as far as it goes"))
+        await ed.until(lambda: ed.said.startswith("kept as") and "as far as it goes" in ed.said)
         assert ed.workspace.passages.shown("the-quay", "main")[-1].content == "The tide was"
 
 
@@ -353,7 +401,7 @@ async def test_what_a_hook_makes_of_a_passage_is_what_is_shown_and_kept(editor: 
         assert "'bad'" in ed.said
         await ed.press("ctrl+s")
         await ed.until(lambda: ed.said.startswith("kept as pr-"))
-        fragment_id = ed.said.removeprefix("kept as ")
+        fragment_id = ed.said.split(";")[0].removeprefix("kept as ")
         fragment = json.loads((branch(ed) / "fragments" / f"{fragment_id}.json").read_text("utf-8"))
         assert fragment["content"] == "Two words."
 
