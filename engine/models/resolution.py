@@ -78,7 +78,8 @@ class Resolution:
     """What an agent is run with. `model` is None with the rehearsal, which has none; `temperature` None is unset.
 
     `explain` has one decision for provider, model and temperature each, in that order; `problems` are settings that
-    were passed over, and the reason when no provider can be used.
+    were passed over, and the reason when no provider can be used. `temperature_for` is the provider that the story's
+    temperature was chosen with, None where it counts with any.
     """
 
     role: str
@@ -90,6 +91,7 @@ class Resolution:
     disable_thinking: bool
     explain: tuple[Decision, Decision, Decision]
     problems: tuple[Problem, ...] = ()
+    temperature_for: str | None = None
 
     @property
     def configured(self) -> bool:
@@ -186,6 +188,7 @@ class _Walk:
             disable_thinking=settings.disable_thinking,
             explain=(by, model, temperature),
             problems=tuple(self._problems),
+            temperature_for=self._overrides[temperature.role].provider if temperature.role else provider.id,
         )
 
     def _walk(self) -> tuple[Decision | None, Decision | None, Decision | None]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TextEvent,
         ToolCallEvent,
         ToolResultEvent,
+        WarningEvent,
     )
     from engine.runs.log import generation_log, read_log
     from engine.runs.progress import Progress
@@ -62,6 +63,7 @@ __all__ = [
     "Unfinished",
     "UnfinishedPassages",
     "UnkeptPassages",
+    "WarningEvent",
     "chat_messages",
     "generation_log",
     "read_log",
@@ -87,6 +89,7 @@ __getattr__ = names_of(
             "TextEvent",
             "ToolCallEvent",
             "ToolResultEvent",
+            "WarningEvent",
         ),
         "log": ("generation_log", "read_log"),
         "progress": ("Progress",),

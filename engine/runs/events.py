@@ -1,6 +1,6 @@
-"""What a run tells while it goes on: the reference's stream events, one of ours for what failed, and progress.
+"""What a run tells while it goes on: the reference's stream events, and ours for warnings, failures and progress.
 
-Source: spec context-blocks, section 10.4 (names and fields); the reference has no event for a failure.
+Source: spec context-blocks, section 10.4 (names and fields); the reference has no event for a warning or a failure.
 """
 
 from __future__ import annotations
@@ -114,6 +114,17 @@ class ProgressEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class WarningEvent:
+    """Something the person should know that did not stand in the way; `field` is the parameter it is about, if any."""
+
+    message: str
+    field: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"type": "warning", "message": str(self.message), **({"field": self.field} if self.field else {})}
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorEvent:
     """The run failed. Fields that nothing is known of are left out."""
 
@@ -159,6 +170,7 @@ RunEvent = (
     | DirectionsEvent
     | ClarifyEvent
     | ProgressEvent
+    | WarningEvent
     | ErrorEvent
     | FinishEvent
 )

@@ -28,6 +28,7 @@ from engine.runs.events import (
     TextEvent,
     ToolCallEvent,
     ToolResultEvent,
+    WarningEvent,
 )
 from engine.runs.progress import CallProgress, TurnTotals, target_of
 from engine.runs.request import request_of
@@ -273,7 +274,7 @@ class Turn:
                 self.model = event.model or self.model
                 self.retry = None
         elif isinstance(event, Warned):
-            self._warn(event.message)
+            self._warn(event.message, event.field)
         elif isinstance(event, Retry):
             with self._lock:
                 self.phase = "waiting"
@@ -352,10 +353,12 @@ class Turn:
         self._warn(Phrase("{model} takes no tools, so it goes on without them: {why}", model=self.model, why=why))
         return True
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str, field: str = "") -> None:
         with self._lock:
-            if message not in self.warnings:
-                self.warnings.append(message)
+            if message in self.warnings:
+                return
+            self.warnings.append(message)
+        self._tell(WarningEvent(message, field))
 
     def _step_usage(self, answer: Answer, *, over: bool) -> StepUsage:
         usage, progress = answer.usage, self._progress

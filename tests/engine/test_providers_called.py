@@ -14,7 +14,7 @@ from engine.hooks import HookContext, Hooks
 from engine.models.wire.detection import detect
 from engine.models.wire.http_wire import payload
 from engine.models.wire.profiles import LocalServer
-from engine.runs import Run
+from engine.runs import Run, read_log
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.mock_provider.scripts import DONE, chunk, plain, plain_message
@@ -58,6 +58,45 @@ def test_a_passage_from_a_provider(workspace: Workspace, data: Path, story: Path
     assert (sent.document["model"], sent.document["temperature"], sent.document["max_tokens"]) == ("m-2", 0.4, 8192)
     assert [message["content"] for message in sent.document["messages"]] == [m.content for m in prompt.messages]
     assert shown.address == f"{mock.base_url}/chat/completions" and len(shown.hash) == 64
+
+
+@pytest.mark.parametrize(
+    ("override", "own", "sent", "named"),
+    [
+        ({"providerId": "other", "temperature": 0.7}, None, None, "left out: the story sets 0.7 for other"),
+        ({"providerId": "other", "temperature": 0.7}, 0.4, 0.4, "for other, and mine has its own, 0.4"),
+        ({"providerId": "other", "temperature": 0.7}, 0.7, 0.7, ""),
+        ({"providerId": "mine", "temperature": 0.7}, 0.4, 0.7, ""),
+        ({"temperature": 0.7}, None, 0.7, ""),
+        ({"providerId": "other"}, 0.4, 0.4, ""),
+    ],
+)
+def test_a_temperature_that_is_another_providers_is_named(
+    workspace: Workspace,
+    data: Path,
+    story: Path,
+    serve: Serve,
+    override: dict[str, Any],
+    own: float | None,
+    sent: float | None,
+    named: str,
+) -> None:
+    mock = serve(plain("Ok."))
+    configure(data, mock.base_url, **({} if own is None else {"temperature": own}))
+    choose(story, **override)
+    told: list[Any] = []
+    session = workspace.session(STORY, WRITER)
+    session.author_input = "Go on."
+    run = workspace.generation.prepare(session, provider="mine", on_event=told.append)
+    shown = workspace.wires.request_body(run.prompt, "mine")
+    assert shown is not None
+    view = workspace.generate(run).result(20)
+    assert mock.received[0].document.get("temperature") == sent == shown.body.get("temperature")
+    log = read_log(story / "branches/main", run.log_id)
+    for warnings in (view.warnings, shown.warnings, log["stonehand"].get("warnings", ())):
+        assert [named in text for text in warnings] == [True] * bool(named), warnings
+    events = [event.as_json() for event in told if event.as_json()["type"] == "warning"]
+    assert [(item["message"], item["field"]) for item in events] == [(text, "temperature") for text in view.warnings]
 
 
 def test_the_breakpoint_is_before_the_authors_input(

@@ -11,7 +11,9 @@ from engine.models import REHEARSAL
 from engine.models.providers import Provider, Providers
 from engine.models.resolution import Resolution
 from engine.models.windows import window_of
+from engine.models.wire.base import Warned
 from engine.models.wire.http_wire import Defaults, HttpWire
+from engine.models.wire.parameters import left_out
 from engine.text import Phrase
 
 
@@ -20,6 +22,9 @@ def wire_for(
 ) -> HttpWire:
     """The wire of a resolution, or of another `provider` or `model` with the limits of this one.
 
+    A temperature that the story sets for one provider is not another's, as choosing another one drops it (spec
+    context-blocks, section 12.2); the wire names it. One that it sets without a provider counts with all.
+
     Raises `NotFound` for a provider that is not there, `WrongInput` for one that can't be called.
     """
     chosen = usable(providers, provider or resolution.provider.id)
@@ -27,12 +32,26 @@ def wire_for(
     name = model or (resolution.model if same else None) or chosen.default_model
     # More than a model can give is an error with most; a story's limit is meant for all of them.
     most = window_of(chosen, name).max_output or resolution.max_output_tokens
+    keeps = same or resolution.temperature_for in (None, chosen.id)
     defaults = Defaults(
         max_output_tokens=min(resolution.max_output_tokens, most),
-        temperature=resolution.temperature if same else chosen.temperature,
+        temperature=resolution.temperature if keeps else chosen.temperature,
         reasoning_off=resolution.disable_thinking,
+        left_out=() if keeps else _left_out(resolution, chosen),
     )
     return HttpWire(chosen, name, defaults=defaults)
+
+
+def _left_out(resolution: Resolution, called: Provider) -> tuple[Warned, ...]:
+    """That the story's temperature is not that of the provider which is called, where it has one."""
+    if not resolution.explain[2].role or resolution.temperature == called.temperature:
+        return ()
+    value, provider = f"{resolution.temperature:g}", resolution.temperature_for
+    because = Phrase("the story sets {value} for {provider}", value=value, provider=provider)
+    if called.temperature is not None:
+        own = "{because}, and {called} has its own, {own}"
+        because = Phrase(own, because=because, called=called.id, own=f"{called.temperature:g}")
+    return (left_out("temperature", because),)
 
 
 def usable(providers: Providers, provider_id: str) -> Provider:

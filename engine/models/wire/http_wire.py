@@ -65,11 +65,12 @@ _SHOWN = (Text, Thinking, Signature, ToolStart, ToolArgs, ToolEnd, Opaque)
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a request leaves to the wire."""
+    """What a request leaves to the wire; `left_out` is told of what was chosen and is not among it."""
 
     max_output_tokens: int | None = None
     temperature: float | None = None
     reasoning_off: bool = False
+    left_out: tuple[Warned, ...] = ()
 
 
 class CallFailed(StonehandError):
@@ -159,6 +160,8 @@ class HttpWire:
         request = self.completed(request)
         profile = self._profile(request.model)
         prepared = _format(profile).build(request, profile, self._without.get(request.model, frozenset()))
+        if self._defaults.left_out:
+            prepared = Prepared(prepared.body, (*self._defaults.left_out, *prepared.warnings))
         try:
             payload(prepared.body)
         except UnicodeEncodeError:

@@ -52,13 +52,14 @@ def choose_parameters(request: Request, profile: Profile, without: Collection[st
         if not profile.takes(parameter, reasoning=thinks):
             thinking = profile.takes(parameter)
             refused = "{model} does not take it while it thinks" if thinking else "{model} does not take it"
-            warnings.append(_left_out(parameter, Phrase(refused, model=request.model)))
+            warnings.append(left_out(parameter, Phrase(refused, model=request.model)))
         elif profile.name_of(parameter) not in without:
             values[parameter] = value
     return Chosen(values, effort, tuple(warnings))
 
 
-def _left_out(parameter: str, because: str) -> Warned:
+def left_out(parameter: str, because: str) -> Warned:
+    """That a parameter is not sent as it was asked for."""
     return Warned(
         Phrase("{parameter} was left out: {because}", parameter=parameter, because=Phrase.of(because)), parameter
     )
@@ -71,7 +72,7 @@ def _effort(wanted: Effort | None, profile: Profile, warnings: list[Warned]) -> 
     known = [effort for effort in EFFORTS if effort in profile.efforts]
     if not profile.takes("reasoning") or profile.reasoning == "off" or not known:
         if wanted != "none":
-            warnings.append(_left_out("reasoning", "this model can't be asked to think"))
+            warnings.append(left_out("reasoning", "this model can't be asked to think"))
         return None
     if wanted in known:
         return wanted

@@ -68,6 +68,14 @@ def test_case_50_the_nearest_key_with_a_provider_wins() -> None:
     assert values(resolved("generation.writer", {"modelOverrides": overrides})) == ("a", "g", None)
 
 
+@pytest.mark.parametrize(
+    ("override", "bound"),
+    [({"temperature": 0.3}, None), ({"providerId": "a", "temperature": 0.3}, "a"), ({"providerId": "b"}, "b")],
+)
+def test_a_temperature_belongs_to_the_provider_it_was_chosen_with(override: Any, bound: str | None) -> None:
+    assert resolved("generation.writer", {"modelOverrides": {"generation.writer": override}}).temperature_for == bound
+
+
 def test_case_50_a_provider_without_a_model_uses_its_default_model() -> None:
     found = resolved("librarian", {"modelOverrides": {"librarian": {"providerId": "b", "modelId": None}}})
     assert values(found)[:2] == ("b", "b-model")
