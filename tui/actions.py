@@ -233,6 +233,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("directions", ("ctrl+n",), "passage", priority=True),
     Action("answer", ("f2",), "passage", priority=True),
     Action("brief", ("f3",), "passage", priority=True),
+    Action("passage-take-back", ("f7",), "passage", priority=True),
     # an agent on a fragment
     Action("agent-begin", ("ctrl+g", "f5"), "agent-run", priority=True),
     Action("agent-stop", ("ctrl+x",), "agent-run", priority=True),
@@ -240,6 +241,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("agent-subject", ("ctrl+t",), "agent-run", priority=True),
     Action("agent-model", ("ctrl+o",), "agent-run", priority=True),
     Action("agent-view", ("f6",), "agent-run", priority=True),
+    Action("agent-prompt", ("f2", "p"), "agent-run"),
+    Action("agent-take-back", ("f7",), "agent-run", priority=True),
     Action("agent-thoughts", ("z",), "agent-run"),
     # a conversation
     Action("send", ("enter", "ctrl+g", "f5"), "chat", priority=True),
@@ -251,6 +254,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("chat-model", ("ctrl+t",), "chat", priority=True),
     Action("persona", ("w",), "chat"),
     Action("changes", ("f8", "a"), "chat"),
+    Action("chat-take-back", ("f7",), "chat", priority=True),
     Action("compact", ("f2", "s"), "chat"),
     Action("chat-prompt", ("p",), "chat"),
     Action("thoughts", ("z",), "chat"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tui.chat_pieces import SPACE, answer_pieces
@@ -13,10 +13,11 @@ from tui.widgets.chat_view import Piece
 if TYPE_CHECKING:
     from engine.runs import RunView
     from engine.runs.view import PlanView
+    from engine.tools import Applied
     from engine.workspace.analyses import FoundAnalysis
 
 
-def run_pieces(view: RunView, *, thoughts: bool, spoken: bool) -> list[Piece]:
+def run_pieces(view: RunView, *, thoughts: bool, spoken: bool, is_taken_back: Callable[[Applied], bool]) -> list[Piece]:
     """A run as it stands: thoughts, calls, text, what went wrong, and its changes with what became of them, in words
     alone where they are `spoken`.
     """
@@ -26,12 +27,13 @@ def run_pieces(view: RunView, *, thoughts: bool, spoken: bool) -> list[Piece]:
         told = (of_engine(view.failure), of_engine(view.error.advice) if view.error is not None else "")
         pieces.append(Piece("note", "\n".join(filter(None, told))))
     for plan in view.plans:
-        pieces += (SPACE, *_plan(plan, spoken))
+        became = "taken-back" if plan.applied is not None and is_taken_back(plan.applied) else plan.decision
+        pieces += (SPACE, *_plan(plan, became, spoken))
     return pieces
 
 
-def _plan(plan: PlanView, spoken: bool) -> Iterator[Piece]:
-    yield Piece("agent" if plan.decision == "applied" else "note", t(f"agent.plan.{plan.decision}"))
+def _plan(plan: PlanView, became: str, spoken: bool) -> Iterator[Piece]:
+    yield Piece("agent" if became == "applied" else "note", t(f"agent.plan.{became}"))
     yield from plan_pieces(plan.plan, spoken=spoken)
     for problem in plan.applied.problems if plan.applied is not None else ():
         yield Piece("note", of_engine(problem.told()))

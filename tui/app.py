@@ -43,6 +43,7 @@ from tui.themes import ThemedApp
 from tui.widgets.bars import LEAST_HEIGHT, LEAST_WIDTH
 
 if TYPE_CHECKING:
+    from engine.session import Session
     from engine.workspace import Workspace
     from tui.screens.run_again import RunWith
 
@@ -227,14 +228,24 @@ class StonehandApp(
         """The main screen."""
         return next((screen for screen in self.screen_stack if isinstance(screen, DeskScreen)), None)
 
-    def go_to_block(self, key: str) -> None:
-        """Go back to the main screen, to a block of its list."""
+    def go_to_block(self, key: str, session: Session) -> None:
+        """Go back to the main screen, to a block of this agent; what is open between is settled first."""
+        # A worker, for only there can the user be asked.
+        self.run_worker(self._go_to_block(key, session), group="leave", exclusive=True, exit_on_error=False)
+
+    async def _go_to_block(self, key: str, session: Session) -> None:
         desk = self.desk
-        if desk is not None:
-            while self.screen is not desk:
-                self.pop_screen()
-            desk.show_key(key)
-            desk.action_blocks()
+        if desk is None:
+            return
+        while (screen := self.screen) is not desk:
+            if isinstance(screen, WorkingScreen) and not await screen.settle():
+                return
+            self.pop_screen()
+        shown, wanted = desk.session, (session.story, session.branch, session.agent)
+        if shown is None or (shown.story, shown.branch, shown.agent) != wanted:
+            await desk.open_story(*wanted)
+        desk.show_key(key)
+        desk.action_blocks()
 
     # -- actions and errors
 

@@ -75,7 +75,7 @@ class Host:
     """What the tools of a run are given.
 
     `passage` is the prose an analysis is of, or with `span` what is transformed of it; `settle`, `logs` and `calls` are
-    there for agents with the tools that need them.
+    there for agents with the tools that need them. `on_applied` is told of every plan that was written, on any thread.
     """
 
     folder: StoryFolder
@@ -86,6 +86,7 @@ class Host:
     settle: Settle | None = None
     logs: RunLogs | None = None
     calls: Calls | None = None
+    on_applied: Callable[[Applied], None] | None = field(default=None, repr=False)
     collected: Collected = field(default_factory=Collected)
 
     def snapshot(self) -> StorySnapshot:
@@ -94,6 +95,9 @@ class Host:
 
     def apply(self, plan: Plan, reason: str | None = None) -> Settled:
         """Write a plan and record it, so that it can be taken back however the run ends; blocks."""
-        settled = Settled("applied", plan, apply(plan, self.folder, reason))
+        applied = apply(plan, self.folder, reason)
+        settled = Settled("applied", plan, applied)
         self.collected.settled.append(settled)
+        if self.on_applied is not None:
+            self.on_applied(applied)
         return settled

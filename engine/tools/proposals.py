@@ -5,7 +5,7 @@ Source: spec, sections 1.6 and 1.12. How the reference marks an accepted proposa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from engine.errors import NotFound, StonehandError
@@ -94,6 +94,11 @@ def mark_proposal(folder: StoryFolder, branch: str, analysis_id: str, index: int
         return {**document, _KEY: [*listed[:index], marked, *listed[index + 1 :]]}
 
     folder.update_analysis(branch, analysis_id, change)
+
+
+def reopening(folder: StoryFolder, branch: str, analysis_id: str, index: int) -> Callable[[], None]:
+    """What notes, when it is called, that a proposal is open again: its changes were taken back."""
+    return lambda: mark_proposal(folder, branch, analysis_id, index, "open")
 
 
 def _open_proposal(analysis: Mapping[str, Any], analysis_id: str, index: int) -> Proposal:

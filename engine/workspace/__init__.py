@@ -1,8 +1,8 @@
 """The door: everything a user interface or a script does with a data folder goes through `Workspace`.
 
 `Workspace` opens stories and configs and makes prompts; what else can be done with them is a part of it by subject,
-with a module each: `models`, `wires`, `generation`, `passages`, `analyses`, `conversations`, `runs` (in `history`),
-`exchange`, `order`, `rescue`, `watching`.
+with a module each: `models`, `wires`, `generation`, `passages`, `analyses`, `changes`, `conversations`, `runs` (in
+`history`), `exchange`, `order`, `rescue`, `watching`.
 """
 
 from engine.agents import WRITER

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import NotFound, Problem, StonehandError
+from engine.session import ANALYZE
 from engine.story import StoryFolder
 from engine.story.librarian import latest_analysis, read_analysis
 from engine.text import Phrase
 from engine.tools.collected import Analysis, Proposal, analysis_of
 from engine.tools.plan import Plan
-from engine.tools.proposals import accept_proposal, mark_proposal, plan_proposal, proposals_of
+from engine.tools.proposals import accept_proposal, mark_proposal, plan_proposal, proposals_of, reopening
+from engine.workspace.changes import Changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ class FoundAnalysis:
 class Analyses:
     """The analyses of a workspace's stories. Everything waits, and raises `StonehandError`."""
 
-    def __init__(self, story: Callable[[str], StoryFolder]) -> None:
-        self._story = story
+    def __init__(self, story: Callable[[str], StoryFolder], changes: Changes) -> None:
+        """What is accepted is noted in `changes`, so that it can be taken back."""
+        self._story, self._changes = story, changes
 
     def latest(self, story: str, branch: str, fragment_id: str | None = None) -> FoundAnalysis | None:
         """The newest analysis of a passage, or of any of the branch; None when there is none."""
@@ -69,7 +72,9 @@ class Analyses:
         """Carry a proposal out, or note that it was declined; what kept parts of it from being carried out."""
         folder = self._story(story)
         if accept:
-            return accept_proposal(folder, branch, analysis_id, index).problems
+            applied = accept_proposal(folder, branch, analysis_id, index)
+            self._changes.note(ANALYZE, applied, reopening(folder, branch, analysis_id, index))
+            return applied.problems
         mark_proposal(folder, branch, analysis_id, index, "declined")
         return ()
 

@@ -31,6 +31,7 @@ from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
 from engine.text import Phrase, collapse_space, did_you_mean
 from engine.workspace.bases import Bases
+from engine.workspace.changes import Changes
 from engine.workspace.jobs import PreviewJob, SaveJob
 from engine.workspace.models import Models
 from engine.workspace.order import Order
@@ -88,6 +89,7 @@ class Workspace:
         self._closed = False
         self._watch = watch
         self.models = Models(data, self._runtime, self.story, self._instructions.are_there)
+        self.changes = Changes(self.story)
         self.watching = Watching(self._runtime, self.models, watch=watch)
         self.wires = Wires(self.story, self.models, lambda: self.generation, lambda: self.runs)
         self.passages = Passages(
@@ -303,7 +305,7 @@ class Workspace:
         """What the librarian found in passages."""
         from engine.workspace.analyses import Analyses  # not needed to open the editor
 
-        return Analyses(self.story)
+        return Analyses(self.story, self.changes)
 
     @cached_property
     def runs(self) -> RunHistory:

@@ -12,14 +12,17 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from engine import disk
 from engine.agents import DIRECTIONS, WRITER, AgentDefinition, Sources, agent
 from engine.agents.analysis import passage_analyzed
+from engine.agents.generation import BRIEF_PLACEHOLDER
 from engine.agents.instructions import filled
 from engine.agents.sources import CLARIFYING_ROUNDS, NO_SOURCES, Planning
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
+from engine.chat.compaction import history_tokens
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
 from engine.models import REHEARSAL
 from engine.models.tokens import estimate_tokens
@@ -32,6 +35,7 @@ from engine.runs.save import record
 from engine.runs.turn import DEFAULT_STEPS, Setup, Turn, added_usage
 from engine.runs.usage import TokenUsage
 from engine.runs.view import RunView
+from engine.session import Loaded
 from engine.story import Fragment, Settings, StoryFolder, StorySnapshot
 from engine.text import Phrase, is_blank, listed
 from engine.tools.analyzing import save_analysis
@@ -41,11 +45,12 @@ from engine.tools.invoking import Invocation, Invoked, calls_of
 from engine.tools.offering import PREWRITER, offered
 from engine.tools.plan import Plan
 from engine.tools.planning import PREWRITER_DIRECTIONS
-from engine.tools.proposals import accept_proposal
+from engine.tools.proposals import accept_proposal, reopening
 from engine.tools.tool import Tool
 from engine.tools.transforming import Span, plan_transformation, selection_of, whole
 
 if TYPE_CHECKING:
+    from engine.budget import Budget
     from engine.runs.records import RunRecord
     from engine.session import Session
     from engine.workspace import Workspace
@@ -77,6 +82,15 @@ class AnalysisNotice:
     fragment_id: str
     run: Run | None = None
     problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an agent is sent first: about `used` tokens of its `budget`, those of `prompt` with tools and messages."""
+
+    prompt: Prompt
+    budget: Budget
+    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +229,7 @@ class Generation:
             passage=passage,
             span=span,
             logs=Logs(workspace.runs, session.story, session.branch),
+            on_applied=partial(workspace.changes.note, definition.name),
         )
         run = Run(
             prompt,
@@ -258,6 +273,24 @@ class Generation:
             sources = replace(sources, planning=Planning(mode))
         return self._prompt(session, session.document.config, about.author_input, sources, None, None)
 
+    def loaded(
+        self, session: Session, *, span: Span | None = None, provider: str | None = None, model: str | None = None
+    ) -> Loaded:
+        """What the prompt of a run is built from that `prepare` would make of the same, for the session to show; about
+        its target. It may run scripts. Raises as that.
+        """
+        workspace, config = self._workspace, session.document.config
+        if (fault := session.document.fault) is not None:
+            raise InvalidFile.of(fault)
+        snapshot = workspace.story(session.story).snapshot(session.branch)
+        about = self._about(session, agent(session.agent), snapshot, "generate", None, None, span)
+        story, name = session.story, session.agent
+        asked = self._asked_model(story, name, provider, model)
+        base = workspace.base(
+            story, name, session.branch, about.author_input, config, model=asked, sources=about.sources
+        )
+        return Loaded(base, workspace.evaluate(base, config))
+
     def _about(
         self,
         session: Session,
@@ -297,12 +330,15 @@ class Generation:
         """The messages behind a prompt in a run that continues no conversation: what the author says to an agent that
         is talked to, and what the agent for directions is asked.
         """
-        if prompt.agent in TALKING and not is_blank(prompt.input):
-            return (ChatMessage("user", prompt.input),)
-        if prompt.agent == DIRECTIONS:
+        return self._opening(prompt.agent, prompt.input, directions)
+
+    def _opening(self, agent_name: str, said: str, directions: int = PREWRITER_DIRECTIONS) -> tuple[ChatMessage, ...]:
+        if agent_name in TALKING and not is_blank(said):
+            return (ChatMessage("user", said),)
+        if agent_name == DIRECTIONS:
             asked = filled(self._workspace.instruction("directions.suggest-template"), {"count": str(directions)})
-            said = "" if is_blank(prompt.input) else f"\n\n{prompt.input.strip()}"
-            return (ChatMessage("user", asked + said),)
+            more = "" if is_blank(said) else f"\n\n{said.strip()}"
+            return (ChatMessage("user", asked + more),)
         return ()
 
     def tools_of(self, prompt: Prompt) -> tuple[Tool[Any], ...]:
@@ -314,9 +350,11 @@ class Generation:
 
     def tool_tokens(self, prompt: Prompt) -> int:
         """Estimated tokens of the tools that go with a prompt, and of the messages that `opening` adds."""
-        return _declared_tokens(self.tools_of(prompt)) + sum(
-            estimate_tokens(message.content) for message in self.opening(prompt)
-        )
+        return _declared_tokens(self.tools_of(prompt)) + history_tokens(self.opening(prompt))
+
+    def opening_tokens_of(self, session: Session) -> int:
+        """Estimated tokens of the messages that a run of a session's agent would have behind its prompt."""
+        return history_tokens(self._opening(session.agent, session.author_input))
 
     def tool_tokens_of(self, session: Session) -> int:
         """Estimated tokens of the tools that would go with a session's prompt as its config stands. Waits."""
@@ -459,6 +497,31 @@ class Generation:
             return False
         return mine.explain[1].role != PREWRITER or mine.provider.id != called
 
+    # -- what it costs
+
+    def costs(
+        self, run: Run, provider: str | None = None, model: str | None = None, *, max_output_tokens: int | None = None
+    ) -> tuple[Cost, ...]:
+        """What each agent of a run sends first, that was prepared with this provider, model and limit: its prewriter
+        and itself, in this order. Nothing for a replay. Waits; raises as `prepare`.
+
+        A writer that a prewriter plans for is sent the brief in place of the context, however long that turns out.
+        """
+        if provider is not None and provider.startswith(REPLAY):
+            return ()
+        models, story = self._workspace.models, run.prompt.story
+        costs = []
+        setup = run.turn.setup
+        prompt = setup.prompt
+        if run.prewriting is not None:
+            planner = run.prewriting.setup
+            planned_by = model if model and self._inherits_model(story, provider) else None
+            budget = models.budget(story, PREWRITER, provider=provider, model=planned_by)
+            costs.append(Cost(planner.prompt, budget, _first_tokens(planner.prompt, planner)))
+            prompt = run.prewriting.write(BRIEF_PLACEHOLDER)
+        budget = models.budget(story, run.agent, provider=provider, model=model, max_output_tokens=max_output_tokens)
+        return (*costs, Cost(prompt, budget, _first_tokens(prompt, setup)))
+
     # -- carrying out
 
     def start(self, run: Run) -> concurrent.futures.Future[RunView]:
@@ -538,6 +601,7 @@ class Generation:
             if run.edits == "apply":
                 for index in range(len(analysis.proposals)):
                     applied = accept_proposal(folder, branch, written.id, index, automatic=True)
+                    self._workspace.changes.note(ANALYZE, applied, reopening(folder, branch, written.id, index))
                     problems += applied.problems
         except StonehandError as error:
             problems = [error.problem]
@@ -575,6 +639,8 @@ class Generation:
                 return await parent.settle(plan, below)
 
         host.settle, host.calls = settle, invocation.calls
+        # What is changed below is the run's that the author sees.
+        host.on_applied = parent.turn.setup.host.on_applied if parent.turn.setup.host is not None else None
         return child
 
     # -- the analysis after a save
@@ -673,6 +739,11 @@ def _calls_out(wire: Wire) -> bool:
 
 def _hash(config: BlockConfig) -> str:
     return hashlib.sha256(disk.dump_json(dump_config(config))).hexdigest()
+
+
+def _first_tokens(prompt: Prompt, setup: Setup) -> int:
+    """Estimated tokens of the first request of a turn."""
+    return prompt.tokens.total + _declared_tokens(setup.tools) + history_tokens(setup.history)
 
 
 def _declared_tokens(tools: Sequence[Tool[Any]]) -> int:

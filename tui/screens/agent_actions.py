@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from textual import on
 from engine.document.state import SaveState
 from engine.errors import Problem, StonehandError
 from tui.language import of_engine, t
+from tui.screens.base import WorkingScreen
 from tui.screens.desk_part import DeskPart
 from tui.widgets.bars import TopBar
 from tui.widgets.budget_words import budget_words, model_name
@@ -21,12 +23,22 @@ if TYPE_CHECKING:
     from engine.session import Session
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Tokens of what is sent beside the blocks of an agent, with these tools `disabled`."""
+
+    story: str
+    agent: str
+    disabled: tuple[str, ...]
+    tools: int
+    opening: int
+
+
 class AgentActions(DeskPart):
     """The model in force is looked up beside the interface whenever the story, or who there is to answer, changed."""
 
     _budget: tuple[str, str, Budget] | None = None
-    _tools_counted: tuple[str, str, tuple[str, ...], int] | None = None
-    """Story, agent, tools switched off, and the tokens of the others."""
+    _counted: _Counted | None = None
 
     @cached_property
     def _model_changes(self) -> dict[str, tuple[list[ModelChange], list[ModelChange]]]:
@@ -42,8 +54,11 @@ class AgentActions(DeskPart):
         return known[2]
 
     def look_up_model(self) -> None:
-        """Find out what the open agent is run with, and show it."""
+        """Find out what the open agent is run with, and show it; so do the screens in front of this one."""
         self.begin(self._look_up, "model", exclusive=True)
+        for screen in self.app.screen_stack:
+            if isinstance(screen, WorkingScreen) and screen is not self:
+                screen.look_up_model()
 
     async def _look_up(self) -> None:
         session = self.session
@@ -64,15 +79,30 @@ class AgentActions(DeskPart):
             self.stonehand.tell_problems(t("settings.providers"), [of_engine(problem.told()) for problem in problems])
 
     async def _count_tools(self, session: Session) -> None:
-        disabled = session.document.config.disabled_tools
-        tokens = await self.wait(lambda: self.workspace.generation.tool_tokens_of(session))
-        self._tools_counted = (session.story, session.agent, disabled, tokens)
+        story, agent, disabled = session.story, session.agent, session.document.config.disabled_tools
+        generation = self.workspace.generation
+        tools = await self.wait(lambda: generation.tool_tokens_of(session))
+        opening = await self.wait(lambda: generation.opening_tokens_of(session))
+        self._counted = _Counted(story, agent, disabled, tools, opening)
 
     @property
     def tool_tokens(self) -> int:
         """About how many tokens the open agent's tools are; 0 before they were counted."""
-        session, known = self.session, self._tools_counted
-        return 0 if session is None or known is None or known[:2] != (session.story, session.agent) else known[3]
+        known = self._counted_here
+        return 0 if known is None else known.tools
+
+    @property
+    def opening_tokens(self) -> int:
+        """About how many tokens the message has that a run of the open agent puts behind its prompt."""
+        known = self._counted_here
+        return 0 if known is None else known.opening
+
+    @property
+    def _counted_here(self) -> _Counted | None:
+        session, known = self.session, self._counted
+        if session is None or known is None or (known.story, known.agent) != (session.story, session.agent):
+            return None
+        return known
 
     def follow_providers(self) -> None:
         """Look the model up again when a file that defines providers changes."""
@@ -80,14 +110,14 @@ class AgentActions(DeskPart):
 
     def show_budget(self, story: str, branch: str, agent: str, state: SaveState, used: int) -> None:
         """The top bar: the names of story and branch, the open agent, the state of its file, and about `used` tokens,
-        and those of the tools, in the budget.
+        and those of what is sent beside the blocks, in the budget.
         """
         session, budget = self.session, self.budget
         if session is None:
             return
-        used += self.tool_tokens
-        counted = self._tools_counted
-        if counted is not None and counted[2] != session.document.config.disabled_tools and counted[1] == session.agent:
+        used += self.tool_tokens + self.opening_tokens
+        counted = self._counted_here
+        if counted is not None and counted.disabled != session.document.config.disabled_tools:
             self.look_up_model()
         mark = [] if state is SaveState.SAVED else [t(f"budget.state-{state.value}")]
         model = [] if budget is None else [model_name(budget)]
@@ -124,7 +154,8 @@ class AgentActions(DeskPart):
             budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
         await self._count_tools(session)
         name = of_engine(self.workspace.agent(session.agent).display_name)
-        key = await self.app.push_screen_wait(BudgetDialog(name, session.rows, budget, self.tool_tokens))
+        dialog = BudgetDialog(name, session.rows, budget, self.tool_tokens, self.opening_tokens)
+        key = await self.app.push_screen_wait(dialog)
         if key == "":
             self.action_tools()
         elif key is not None and session is self.session:

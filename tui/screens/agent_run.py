@@ -6,6 +6,7 @@ transform a span.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -120,8 +121,16 @@ class AgentRunScreen(WorkingScreen[None]):
         return self._ended is not None and not self._ended.done()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Stopping is for a run: otherwise its key does what it does in a text, which is to cut."""
+        """Keys that do something in a text, as to cut, are the screen's only while it has something to do for them."""
+        if action == "agent_take_back":
+            return self._changed
         return self.running if action == "agent_stop" else True
+
+    @property
+    def _changed(self) -> bool:
+        """Whether the agent changed anything that can be taken back."""
+        session = self._session
+        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     # -- what it is about
 
@@ -205,13 +214,14 @@ class AgentRunScreen(WorkingScreen[None]):
             self.begin(self._begin, "begin", exclusive=True)
 
     async def _begin(self) -> None:
+        await self._look_up_model()
         session, workspace, fragment, chosen = self._session, self.workspace, self._fragment, self._with
         if fragment is None or chosen is None:
             self.say(t("agent.nothing-chosen"), warning=True)
             return
         if not await self._settled():
             return
-        session.author_input = "" if self._analyzes else self.query_one("#instruction", TextEditor).value
+        session.author_input = self._instruction
         provider, model = chosen.asked
         span = self._span() if self._transforms else None
         try:
@@ -234,6 +244,11 @@ class AgentRunScreen(WorkingScreen[None]):
         self._show_run()
         self.refresh_bindings()
 
+    @property
+    def _instruction(self) -> str:
+        """What the author says to the agent."""
+        return "" if self._analyzes else self.query_one("#instruction", TextEditor).value
+
     def _span(self) -> Span:
         """What is selected of the passage, or else all of it."""
         from engine.tools import OPERATIONS, Span
@@ -250,7 +265,7 @@ class AgentRunScreen(WorkingScreen[None]):
     async def _may_send(self, run: Run, provider: str | None, model: str | None) -> bool:
         from tui.screens.budget import may_send
 
-        return await may_send(self, run.prompt, provider, model)
+        return await may_send(self, run, provider, model)
 
     def _show_run(self) -> None:
         run, over = self._run, not self.running
@@ -385,7 +400,63 @@ class AgentRunScreen(WorkingScreen[None]):
         self._show_pieces()
         self._show_state()
 
+    def action_agent_take_back(self) -> None:
+        """Take back what the agent changed last."""
+        self.begin(self._take_back, "changes", exclusive=True)
+
+    async def _take_back(self) -> None:
+        from tui.screens.taking_back import take_back
+
+        session = self._session
+        if not await take_back(self, session.story, session.branch, session.agent):
+            return
+        if self._found is not None:
+            await self._show_analysis()
+        self._show_pieces()
+        self._show_state()
+        if not self.running:
+            await self._read_again()
+
+    # -- what is sent
+
+    def action_agent_prompt(self) -> None:
+        """Show the prompt of a run as it would be sent now."""
+        self.begin(self._show_prompt, "prompt", exclusive=True)
+
+    async def _show_prompt(self) -> None:
+        from tui.screens.prompt import PromptScreen
+
+        shown, fragment, workspace = self._session, self._fragment, self.workspace
+        if fragment is None:
+            self.say(t("agent.nothing-chosen"), warning=True)
+            return
+        session = workspace.session(shown.story, shown.agent, shown.branch, target=fragment.id)
+        session.author_input = self._instruction
+        span = self._span() if self._transforms else None
+        provider, model = asked = self._with.asked if self._with is not None else (None, None)
+        try:
+            loaded = await self.wait(
+                lambda: workspace.generation.loaded(session, span=span, provider=provider, model=model)
+            )
+        except StonehandError as error:
+            self.say(of_error(error), warning=True)
+            return
+        session.install(loaded)
+        self.app.push_screen(PromptScreen(session, asked))
+
     # -- with what
+
+    def on_screen_resume(self) -> None:
+        """Shown for the first time, or again: another model may have been chosen."""
+        self.look_up_model()
+
+    def look_up_model(self) -> None:
+        self.begin(self._look_up_model, "look-up", exclusive=True)
+
+    async def _look_up_model(self) -> None:
+        with suppress(StonehandError):  # told of where the story is read
+            self._with = await run_with(self, self._session.story, self._session.agent)
+            self._show_title()
 
     def action_agent_model(self) -> None:
         """Choose the provider and the model, until the program ends."""
@@ -425,7 +496,10 @@ class AgentRunScreen(WorkingScreen[None]):
         pieces: list[Piece] = []
         run, found = self._run, self._found
         if run is not None:
-            pieces += run_pieces(run.view(), thoughts=self._thoughts, spoken=is_spoken(self))
+            is_taken_back = self.workspace.changes.is_taken_back
+            pieces += run_pieces(
+                run.view(), thoughts=self._thoughts, spoken=is_spoken(self), is_taken_back=is_taken_back
+            )
         if found is not None and not self.running:
             pieces += ([Piece("space")] if pieces else []) + analysis_pieces(found)
         self.result.show_pieces(pieces)
@@ -445,8 +519,13 @@ class AgentRunScreen(WorkingScreen[None]):
         waits = self._waiting() is not None or (
             not self.running and self._found is not None and bool(self._found.open_proposals)
         )
-        first = [key for key in keys if waits and key[2].id == "agent-changes"]
-        hidden = {"agent-changes"} if self.running else {"agent-changes", "agent-stop"}
+        changed = self._changed
+        first = [
+            key
+            for key in keys
+            if (waits and key[2].id == "agent-changes") or (changed and key[2].id == "agent-take-back")
+        ]
+        hidden = {"agent-changes", "agent-take-back"} | (set() if self.running else {"agent-stop"})
         self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
         if self._run is None:
             text = self._hint()

@@ -70,6 +70,9 @@ class WorkingScreen(Screen[ScreenResultType]):
         """Show a message for a few seconds in place of the keys."""
         self.query_one(KeyBar).say(text, warning=warning)
 
+    def look_up_model(self) -> None:
+        """Show anew what answers here: it may have been chosen otherwise, here or by another program."""
+
     def say_again(self) -> None:
         """Say what stands on the screen anew: the language is another."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from engine.blocks.block import ROLES
 from engine.budget import LARGEST_NAMED, TOTAL_MARGIN, Budget, Costed, Part, largest, least, most, parts
 from tui.actions import Place
-from tui.language import t
+from tui.language import of_engine, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
 from tui.widgets.budget_words import bar
@@ -28,7 +28,8 @@ from tui.widgets.row_render import role_letters
 if TYPE_CHECKING:
     from engine.blocks.rows import Row
     from engine.models.windows import Window
-    from engine.prompt import Prompt
+    from engine.runs import Run
+    from engine.workspace.generation import Cost
     from tui.screens.base import WorkingScreen
 
 _LEAST_NAME = 12
@@ -43,17 +44,17 @@ class Summary(VerticalScroll):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What is sent beside the blocks: the definitions of the agent's tools."""
+class Beside:
+    """What is sent beside the blocks: the definitions of the agent's tools, or the message behind the prompt."""
 
     name: str
     tokens: int
-    role: str = "tools"
+    role: str
 
 
 class BudgetDialog(ModalScreen[str | None]):
-    """Shows what a prompt costs, with `tools` tokens of tool definitions; the answer is the key of the block that was
-    chosen, empty for the tools, None for escape.
+    """Shows what a prompt costs, with `tools` tokens of tool definitions and `opening` tokens of the message behind it;
+    the answer is the key of the block that was chosen, empty for the tools, None for escape.
     """
 
     places: tuple[Place, ...] = ("app",)
@@ -63,14 +64,16 @@ class BudgetDialog(ModalScreen[str | None]):
         ("k", "step(-1)", "Up"),
     ]
 
-    def __init__(self, agent: str, rows: Sequence[Row], budget: Budget, tools: int = 0) -> None:
+    def __init__(self, agent: str, rows: Sequence[Row], budget: Budget, tools: int = 0, opening: int = 0) -> None:
         super().__init__()
         self._agent, self._budget = agent, budget
         self._rows = [row for row in rows if row.tokens]
         costed: list[Costed] = [*self._rows]
         if tools:
-            costed.append(Tools(t("budget.tools"), tools))
-        self._tools = tools
+            costed.append(Beside(t("budget.tools"), tools, "tools"))
+        if opening:
+            costed.append(Beside(t("budget.opening"), opening, "user"))
+        self._tools, self._opening = tools, opening
         self._parts = parts(costed)
         self._used = sum(part.tokens for part in self._parts)
 
@@ -97,6 +100,7 @@ class BudgetDialog(ModalScreen[str | None]):
         window, room = budget.window, budget.room
         model = visible(window.model)
         sums: dict[str, int] = {role: sum(row.tokens or 0 for row in self._rows if row.role == role) for role in ROLES}
+        sums["user"] += self._opening
         if self._tools:
             sums["tools"] = self._tools
         by_role = " + ".join(f"{t(f'block.role.{role}')} ~{count:,}" for role, count in sums.items())
@@ -159,6 +163,8 @@ class BudgetDialog(ModalScreen[str | None]):
     def _selected(self, message: OptionList.OptionSelected) -> None:
         if self._parts:
             row = self._parts[message.option_index].block
+            if isinstance(row, Beside) and row.role != "tools":
+                return  # which no block leads to
             self.dismiss(next((known.key for known in self._rows if known is row), ""))
 
     def action_step(self, step: int) -> None:
@@ -169,29 +175,31 @@ class BudgetDialog(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-async def may_send(screen: WorkingScreen[Any], prompt: Prompt, provider: str | None, model: str | None) -> bool:
+async def may_send(screen: WorkingScreen[Any], run: Run, provider: str | None, model: str | None) -> bool:
     """Stop before a prompt that can't fit is sent: it is only when the user says so. Warn of one that may not.
 
-    Called in a worker of the screen it is sent from.
+    `provider` and `model` are what the run was prepared with; its prewriter's prompt counts as well. Called in a worker
+    of the screen it is sent from. Raises `StonehandError`.
     """
     workspace = screen.workspace
-    budget = await screen.wait(
-        lambda: workspace.models.budget(prompt.story, prompt.agent, provider=provider, model=model)
-    )
-    used = await screen.wait(lambda: prompt.tokens.total + workspace.generation.tool_tokens(prompt))
-    fits = budget.fit(used)
-    if fits == "maybe":
-        screen.say(t("budget.may-not-fit", model=budget.window.model), warning=True)
-    return fits != "no" or await ask_over_budget(screen.app, budget, used, prompt.blocks)
+    costs = await screen.wait(lambda: workspace.generation.costs(run, provider, model))
+    for cost in costs:
+        fits = cost.budget.fit(cost.used)
+        if fits == "maybe":
+            screen.say(t("budget.may-not-fit", model=cost.budget.window.model), warning=True)
+        agent = of_engine(workspace.agent(cost.prompt.agent).display_name) if len(costs) > 1 else ""
+        if fits == "no" and not await _ask_over_budget(screen.app, cost, agent):
+            return False
+    return True
 
 
-async def ask_over_budget(app: App[int], budget: Budget, used: int, blocks: Iterable[Costed]) -> bool:
+async def _ask_over_budget(app: App[int], cost: Cost, agent: str) -> bool:
     """Tell that a prompt does not fit, what is too much and what weighs most; whether it is to be sent all the same.
-
-    Called in a worker: it waits for the answer.
+    `agent` is whose it is, where there are several.
     """
     from tui.screens.choice import ChoiceDialog
 
+    budget, used, blocks = cost.budget, cost.used, cost.prompt.blocks
     biggest = ", ".join(f"{visible(block.name)} ~{block.tokens or 0:,}" for block in largest(blocks, LARGEST_NAMED))
     window = budget.window
     text = t(
@@ -206,7 +214,8 @@ async def ask_over_budget(app: App[int], budget: Budget, used: int, blocks: Iter
         blocks=biggest,
     )
     choices = [("s", t("budget.send-anyway")), ("escape", t("budget.do-not-send"))]
-    return await app.push_screen_wait(ChoiceDialog(t("budget.does-not-fit"), text, choices, safe=True)) == "s"
+    title = t("budget.does-not-fit-of", agent=agent) if agent else t("budget.does-not-fit")
+    return await app.push_screen_wait(ChoiceDialog(title, text, choices, safe=True)) == "s"
 
 
 def place_of(window: Window) -> str:

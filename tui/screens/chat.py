@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -112,7 +113,15 @@ class ChatScreen(WorkingScreen[None]):
         """Keys that do something in a text are the screen's only while there is something for them to do."""
         if action == "stop_answer":
             return self.answering or self._compacting is not None
+        if action == "chat_take_back":
+            return self._changed
         return self.focused is self.input if action == "new_line" else True
+
+    @property
+    def _changed(self) -> bool:
+        """Whether the agent changed anything that can be taken back."""
+        session = self._session
+        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     # -- which conversation
 
@@ -297,6 +306,7 @@ class ChatScreen(WorkingScreen[None]):
             self.begin(lambda: self._send(None), "send", exclusive=True)
 
     async def _send(self, text: str | None, *, over_budget: bool = False) -> None:
+        await self._look_up_model()
         session, known, partner = self._session, self._known, self._partner
         provider, model = self._with.asked if self._with is not None else (None, None)
         if known is None and partner.character is None and session.agent != self.talk.agents[0]:
@@ -420,6 +430,17 @@ class ChatScreen(WorkingScreen[None]):
         except StonehandError as error:
             self.report(error)
 
+    def action_chat_take_back(self) -> None:
+        """Take back what the agent changed last."""
+        self.begin(self._take_back, "changes", exclusive=True)
+
+    async def _take_back(self) -> None:
+        from tui.screens.taking_back import take_back
+
+        session = self._session
+        if await take_back(self, session.story, session.branch, session.agent):
+            self._show_state()
+
     def _follow(self) -> None:
         profile = self.stonehand.profile
         rate = STREAM_RATE if profile is None else profile.stream_rate
@@ -465,6 +486,18 @@ class ChatScreen(WorkingScreen[None]):
         self.refresh_bindings()
 
     # -- with what
+
+    def on_screen_resume(self) -> None:
+        """Shown for the first time, or again: another model may have been chosen."""
+        self.look_up_model()
+
+    def look_up_model(self) -> None:
+        self.begin(self._look_up_model, "look-up", exclusive=True)
+
+    async def _look_up_model(self) -> None:
+        with suppress(StonehandError):  # told of where the story is read
+            self._with = await run_with(self, self._session.story, self._session.agent)
+            self._show_title()
 
     def action_chat_model(self) -> None:
         """Choose the provider and the model that answer, until the program ends."""
@@ -512,22 +545,27 @@ class ChatScreen(WorkingScreen[None]):
 
     def _show_keys(self, waiting: bool) -> None:
         """The keys that matter now: first that of changes that wait, that of stopping while there is an answer."""
-        keys = bar_keys(self.stonehand.keys, "chat")
-        first = [key for key in keys if waiting and key[2].id == "changes"]
+        keys, changed = bar_keys(self.stonehand.keys, "chat"), self._changed
+        first = [
+            key for key in keys if (waiting and key[2].id == "changes") or (changed and key[2].id == "chat-take-back")
+        ]
         stops = self.answering or self._compacting is not None
-        hidden = {"changes"} if stops else {"changes", "stop-answer"}
+        hidden = {"changes", "chat-take-back"} | (set() if stops else {"stop-answer"})
         self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
 
-    def _show_state(self, done: Turn | None = None) -> None:
-        known, turn = self._known, done or self._turn
-        self._show_keys(turn is not None and bool(turn.waiting))
-        title = known.title if known is not None else t("chat.new")
+    def _show_title(self) -> None:
+        title = self._known.title if self._known is not None else t("chat.new")
         self.query_one("#top", TopBar).show(
             title,
             self.branch_name(self._session.branch),
             " · ".join(filter(None, (self._answers, self._model))),
             self._answers,
         )
+
+    def _show_state(self, done: Turn | None = None) -> None:
+        turn = done or self._turn
+        self._show_keys(turn is not None and bool(turn.waiting))
+        self._show_title()
         if self._compacting is not None:
             text = t("chat.compacting")
         elif turn is None:
@@ -585,7 +623,7 @@ class ChatScreen(WorkingScreen[None]):
         from tui.screens.prompt import PromptScreen
 
         shown, partner = self._session, self._partner
-        model = self._with.asked[1] if self._with is not None else None
+        provider, model = self._with.asked if self._with is not None else (None, None)
         session = self.workspace.session(shown.story, shown.agent, shown.branch)
         try:
             loaded = await self.wait(lambda: self.talk.loaded(self.store, shown.story, partner, model=model))
@@ -593,7 +631,7 @@ class ChatScreen(WorkingScreen[None]):
             self.report(error)
             return
         session.install(loaded)
-        self.app.push_screen(PromptScreen(session))
+        self.app.push_screen(PromptScreen(session, (provider, model)))
 
     # -- what is being written outlives a lost connection
 

@@ -166,7 +166,7 @@ class CompareScreen(ComparesTexts):
         """Go back to the main screen, to this block."""
         change = self.view.current
         if change is not None:
-            self.stonehand.go_to_block(change.block.id)
+            self.stonehand.go_to_block(change.block.id, self._session)
 
 
 def _choices() -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from engine.errors import StonehandError
-from engine.prompt import Prompt
 from engine.runs import Run, RunView, Unfinished
 from engine.session import Session
 from engine.text import collapse_space, is_blank
@@ -39,8 +38,6 @@ STREAM_RATE = 10
 has a lower rate of its own."""
 LABEL_LENGTH = 60
 """Characters of a direction that a replay is named by."""
-FAULTS_SHOWN = 3
-"""Faults of the files of providers above the choice of one: the help lists all of them."""
 CONTINUE = Target()
 TOLD_SECONDS = 8.0
 """Seconds for which it is told what was kept on the way out."""
@@ -69,7 +66,7 @@ class PassageScreen(PassageAsking):
         target: Target = CONTINUE,
     ) -> None:
         """`provider` and `model`: what is asked at first; a provider of None is what the agent is set to, which is
-        called `as_set`. `target`: what is written.
+        called `as_set` as far as it is known. `target`: what is written.
         """
         super().__init__(session, provider=provider, model=model, as_set=as_set, target=target)
         self._kept = True
@@ -98,7 +95,22 @@ class PassageScreen(PassageAsking):
         direction.focus()
         self._show_label()
         self._show_status()
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
+
+    def on_screen_resume(self) -> None:
+        """Shown for the first time, or again: another model may have been chosen."""
+        self.look_up_model()
+
+    def look_up_model(self) -> None:
+        self.begin(self._look_up_model, "model", exclusive=True)
+
+    async def _look_up_model(self) -> None:
+        session = self._session
+        with contextlib.suppress(StonehandError):  # told of where the story is read
+            found = await self.wait(lambda: self.workspace.models.resolve(session.story, session.agent))
+            as_set = " · ".join(filter(None, (found.provider.id, found.model)))
+            if as_set != self._as_set:
+                self._as_set = as_set
+                self._show_status()
 
     @property
     def _rate(self) -> int:
@@ -106,8 +118,16 @@ class PassageScreen(PassageAsking):
         return STREAM_RATE if profile is None else profile.stream_rate
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Stopping is for a run: otherwise its key does what it does in a text, which is to cut."""
+        """Keys that do something in a text, as to cut, are the screen's only while it has something to do for them."""
+        if action == "passage_take_back":
+            return self._changed
         return self.running or self._suggesting is not None if action == "stop" else True
+
+    @property
+    def _changed(self) -> bool:
+        """Whether the agent changed anything that can be taken back."""
+        session = self._session
+        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     @property
     def running(self) -> bool:
@@ -146,11 +166,13 @@ class PassageScreen(PassageAsking):
         """
         session, workspace = self._session, self.workspace
         session.author_input = self.query_one("#direction", TextEditor).value
-        config, provider, model = session.document.config, self._provider_asked, self._model or None
+        config, model = session.document.config, self._model or None
         if target.mode == "refine" and not session.author_input.strip():
             self.say(t("passage.say-what"), warning=True)
             self.query_one("#direction").focus()
             return
+        await self._look_up_model()
+        provider = self._provider_asked
         try:
             session.install(await self.wait(lambda: session.load(config)))
             run = await self.wait(
@@ -167,7 +189,7 @@ class PassageScreen(PassageAsking):
                 )
             )
             prompt = run.prompt
-            if not await self._may_send(prompt):
+            if not await self._may_send(run, provider, model):
                 return
         except StonehandError as error:
             self.report(error)
@@ -193,14 +215,6 @@ class PassageScreen(PassageAsking):
     def _provider_asked(self) -> str | None:
         """The provider as a run is prepared with; where none is set, that is the rehearsal."""
         return REHEARSAL if self._provider is None and self._as_set == REHEARSAL else self._provider
-
-    async def _may_send(self, prompt: Prompt) -> bool:
-        from tui.screens.budget import may_send
-
-        provider = self._provider_asked
-        if provider is not None and provider.startswith("replay:"):
-            return True  # which sends nothing
-        return await may_send(self, prompt, provider, self._model or None)
 
     def _show_run(self) -> None:
         run = self._run
@@ -273,7 +287,12 @@ class PassageScreen(PassageAsking):
             phase = t(f"passage.phase.{seen.phase}")
             target = self._run_target
             about = "" if target.mode == "generate" else t(f"passage.about-{target.mode}", name=target.name)
-            changed = sum(len(plan.plan.changes) for plan in seen.plans if plan.decision == "applied")
+            is_taken_back = self.workspace.changes.is_taken_back
+            changed = sum(
+                len(plan.plan.changes)
+                for plan in seen.plans
+                if plan.applied is not None and not is_taken_back(plan.applied)
+            )
             parts = [
                 f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
                 seen.model if run.planner is not None and run.planner.asked != run.turn.asked else "",
@@ -291,6 +310,13 @@ class PassageScreen(PassageAsking):
                 parts.insert(0, t("passage.brief-shown"))
             text = " · ".join(filter(None, parts))
         self.query_one("#status", Static).update(Content(visible(text)))
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """The keys that matter now: first that of changes to the story which can be taken back."""
+        keys, changed = bar_keys(self.stonehand.keys, "passage"), self._changed
+        first = [key for key in keys if changed and key[2].id == "passage-take-back"]
+        self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id != "passage-take-back")])
 
     def _what_waits(self, seen: RunView | None) -> str:
         """What the author is asked to do."""
@@ -304,7 +330,6 @@ class PassageScreen(PassageAsking):
 
     def say_again(self) -> None:
         self._show_label()
-        self.query_one("#keys", KeyBar).show(bar_keys(self.stonehand.keys, "passage"))
         self._stated = ()
         self._show_status()
 
@@ -502,6 +527,7 @@ class PassageScreen(PassageAsking):
 
     async def _choose_provider(self) -> None:
         from tui.screens.pick import PickDialog
+        from tui.screens.run_again import faults_told
 
         session, workspace = self._session, self.workspace
         try:
@@ -518,8 +544,8 @@ class PassageScreen(PassageAsking):
         offered |= {item.id: " · ".join(filter(None, (item.id, item.default_model))) for item in usable}
         offered |= {replay.provider: _replay_label(replay) for replay in replays}
         now = self._provider or ""
-        faults = [f"! {of_engine(problem.told())}" for problem in providers.problems[:FAULTS_SHOWN]]
-        dialog = PickDialog(t("passage.providers"), [*offered], [*offered.values()], now=now, notes=faults)
+        notes = faults_told(providers)
+        dialog = PickDialog(t("passage.providers"), [*offered], [*offered.values()], now=now, notes=notes)
         chosen = await self.app.push_screen_wait(dialog)
         if chosen is not None:
             self._provider, self._model = chosen or None, ""

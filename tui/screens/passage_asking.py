@@ -19,7 +19,6 @@ from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
 
 if TYPE_CHECKING:
-    from engine.prompt import Prompt
     from engine.runs import Mode, Run, RunView
     from engine.runs.view import PlanView
     from engine.session import Session
@@ -79,8 +78,10 @@ class PassageAsking(WorkingScreen[None]):
     def _remember_soon(self) -> None:
         raise NotImplementedError
 
-    async def _may_send(self, prompt: Prompt) -> bool:
-        raise NotImplementedError
+    async def _may_send(self, run: Run, provider: str | None, model: str | None) -> bool:
+        from tui.screens.budget import may_send
+
+        return await may_send(self, run, provider, model)
 
     def _show_run(self) -> None:
         raise NotImplementedError
@@ -218,6 +219,17 @@ class PassageAsking(WorkingScreen[None]):
         except StonehandError as error:
             self.report(error)
         self._show_run()
+
+    def action_passage_take_back(self) -> None:
+        """Take back what the agent changed last."""
+        self.begin(self._take_back, "ask", exclusive=True)
+
+    async def _take_back(self) -> None:
+        from tui.screens.taking_back import take_back
+
+        session = self._session
+        if await take_back(self, session.story, session.branch, session.agent):
+            self._show_status()
 
     async def _ask(self) -> None:
         """Ask the prewriter's questions one by one, and write with the answers there are."""
@@ -364,7 +376,7 @@ class PassageAsking(WorkingScreen[None]):
             own = await self.wait(lambda: workspace.session(session.story, DIRECTIONS, session.branch))
             own.author_input = said
             run = await self.wait(lambda: workspace.generation.prepare(own, provider=provider, model=model))
-            if not await self._may_send(run.prompt):
+            if not await self._may_send(run, provider, model):
                 return ()
         except StonehandError as error:
             self.report(error)

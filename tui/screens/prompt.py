@@ -44,8 +44,10 @@ class PromptScreen(WorkingScreen[None]):
         Binding("enter", "edit_block", "Edit this block", show=False),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, asked: tuple[str | None, str | None] = (None, None)) -> None:
+        """`asked`: the provider and the model that are called, None for what the agent is set to."""
         super().__init__()
+        self._provider, self._model = asked
         self._saved = session
         self._session = session
         """What is shown: the session that is edited, or one made for a preview with other inputs."""
@@ -89,7 +91,10 @@ class PromptScreen(WorkingScreen[None]):
         tokens = {block.id: block.tokens for block in prompt.blocks}
         self.view.show(prompt.messages, tokens)
         self.view.focus()
-        budget = self._budget = await self.wait(lambda: self.workspace.models.budget(session.story, session.agent))
+        models, provider, model = self.workspace.models, self._provider, self._model
+        budget = self._budget = await self.wait(
+            lambda: models.budget(session.story, session.agent, provider=provider, model=model)
+        )
         self._used = await self.wait(lambda: prompt.tokens.total + self.workspace.generation.tool_tokens(prompt))
         self._show_top(prompt, budget)
         if prompt.warnings:
@@ -174,7 +179,8 @@ class PromptScreen(WorkingScreen[None]):
         from tui.screens.request import RequestScreen
 
         try:
-            request = await self.wait(lambda: self.workspace.wires.request_body(prompt))
+            wires, provider, model = self.workspace.wires, self._provider, self._model
+            request = await self.wait(lambda: wires.request_body(prompt, provider, model=model))
         except StonehandError as error:
             self.say(of_error(error), warning=True)
             return
@@ -190,9 +196,9 @@ class PromptScreen(WorkingScreen[None]):
         """Go back to the main screen, to this block."""
         block = self.view.current_block
         if self.view.pointing and self._pointed_key is not None:
-            self.stonehand.go_to_block(self._pointed_key)
+            self.stonehand.go_to_block(self._pointed_key, self._saved)
         elif block is not None:
-            self.stonehand.go_to_block(block.id)
+            self.stonehand.go_to_block(block.id, self._saved)
         else:
             self.dismiss(None)
 

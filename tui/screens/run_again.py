@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.workspace import REHEARSAL
-from tui.language import t
+from tui.language import of_engine, t
 from tui.screens.name import NameDialog
 from tui.screens.pick import PickDialog
 
 if TYPE_CHECKING:
-    from engine.models.providers import Provider
+    from engine.models.providers import Provider, Providers
     from engine.models.resolution import Resolution
     from tui.screens.base import WorkingScreen
 
 _AS_SET = ""
 """What the list gives back for what is set; no provider has this id."""
+FAULTS_SHOWN = 3
+"""Faults of the files of providers above the choice of one: the help lists all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ async def ask_run_with(screen: WorkingScreen[None], story: str, agent: str) -> R
         *(_label(RunWith(provider.id, provider.default_model)) for provider in usable.values()),
         *([] if now.provider == REHEARSAL else [t("runs.again-rehearsal")]),
     ]
-    chosen = await screen.app.push_screen_wait(PickDialog(t("runs.again-title"), names, labels))
+    dialog = PickDialog(t("runs.again-title"), names, labels, notes=faults_told(providers))
+    chosen = await screen.app.push_screen_wait(dialog)
     if chosen is None or chosen == _AS_SET:
         return None if chosen is None else now
     return RunWith(REHEARSAL) if chosen == REHEARSAL else await _ask_model(screen, usable[chosen])
@@ -86,6 +89,11 @@ async def _ask_model(screen: WorkingScreen[None], provider: Provider) -> RunWith
     dialog = NameDialog(t("runs.again-model", provider=provider.id), [*names], first)
     model = await screen.app.push_screen_wait(dialog)
     return None if model is None else RunWith(provider.id, model)
+
+
+def faults_told(providers: Providers) -> list[str]:
+    """What is wrong with the files that define providers, the first faults of them, to stand above a choice of one."""
+    return [f"! {of_engine(problem.told())}" for problem in providers.problems[:FAULTS_SHOWN]]
 
 
 def _as_set(resolution: Resolution) -> RunWith:

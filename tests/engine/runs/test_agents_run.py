@@ -282,6 +282,39 @@ def test_a_plan_can_be_decided_as_soon_as_it_is_seen(
     assert content(rich, "kn-mirafa") == "It costs $6." and bool(refused) is at_once, "what applies itself is decided"
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_was_changed_is_taken_back_once(workspace: Workspace, rich: Path, begin: Begin, at_once: bool) -> None:
+    settings(rich, autoApplyLibrarianSuggestions=at_once)
+    changes, refine = workspace.changes, (STORY, "main", "librarian.refine")
+    run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
+    if at_once:
+        workspace.generation.start(run).result(10)
+    else:
+        future = waits_for(workspace, run, "asking")
+        assert changes.last(*refine) is None
+        run.decide("plan-1", True)
+        future.result(10)
+    applied = run.view().plans[0].applied
+    assert applied is not None and changes.last(*refine) is applied and not changes.is_taken_back(applied)
+    with pytest.raises(NotFound):
+        changes.take_back(STORY, "main", "librarian.chat")
+    undone = changes.take_back(*refine)
+    assert content(rich, "kn-mirafa") == "It costs $5." and not undone.problems
+    assert changes.is_taken_back(applied) and changes.last(*refine) is None
+    with pytest.raises(NotFound):
+        changes.take_back(*refine)
+
+
+def test_what_was_changed_since_stays(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    settings(rich, autoApplyLibrarianSuggestions=True)
+    run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
+    workspace.generation.start(run).result(10)
+    file = rich / "branches/main/fragments/kn-mirafa.json"
+    file.write_text(file.read_text("utf-8").replace("$6.", "$7."), "utf-8")
+    undone = workspace.changes.take_back(STORY, "main", "librarian.refine")
+    assert undone.problems and not undone.edits and content(rich, "kn-mirafa") == "It costs $7."
+
+
 def test_changes_are_applied_at_once_where_the_story_says_so(workspace: Workspace, rich: Path, begin: Begin) -> None:
     settings(rich, autoApplyLibrarianSuggestions=True)
     run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
@@ -686,6 +719,9 @@ def test_an_analysis_is_read_again_and_its_proposals_decided_on(workspace: Works
     analyses.decide(STORY, "main", known.id, 1, False)
     assert content(rich, "kn-mirafa") == "It costs $6." and content(rich, "ch-bafego") == "Ines keeps the light."
     assert analyses.read(STORY, "main", known.id).open_proposals == ()
+    workspace.changes.take_back(STORY, "main", "librarian.analyze")
+    assert content(rich, "kn-mirafa") == "It costs $5."
+    assert analyses.read(STORY, "main", known.id).open_proposals == (0,), "open again"
     with pytest.raises(NotFound, match="no proposal 9"):
         analyses.plan(STORY, "main", known.id, 8)
 

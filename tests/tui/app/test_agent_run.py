@@ -26,6 +26,7 @@ from tui.screens.fragment_order import FragmentOrderScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.screens.plan import PlanDialog
+from tui.screens.prompt import PromptScreen
 from tui.screens.target import TargetDialog
 from tui.widgets.choice_bar import ChoiceBar
 
@@ -125,6 +126,14 @@ async def test_refined_shown_accepted_and_back(editor: Open, scripted: Callable[
         await ed.until(lambda: shown.source.value == "Harbour clerk. Counts.")
         await ed.press("f6")
         await ed.until(lambda: ed.focus == "source" and ed.shows("Harbour clerk. Counts."))
+        await ed.until(lambda: ed.shows("f7 take back"))
+        await ed.press("f7")
+        await ed.until(lambda: ed.said == "taken back: Ines (ch-bafego)")
+        assert document(ed, "ch-bafego")["content"] == "Harbour clerk. Counts everything twice."
+        await ed.until(lambda: shown.source.value == "Harbour clerk. Counts everything twice.")
+        await ed.press("f6")
+        await ed.until(lambda: ed.shows("Changed, and taken back:"))
+        assert not ed.shows("f7 take back") and not shown.check_action("agent_take_back", ())
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk, "the way back")
         assert ed.session.author_input == "" and ed.blocks.key == place
@@ -158,6 +167,46 @@ async def test_a_selected_span_is_transformed(editor: Open, scripted: Callable[.
         await ed.pilot.click("#accept")
         await ed.until(lambda: document(ed, "pr-aaaa01")["content"] == "The whole.")
         await ed.until(lambda: shown.source.value == "The whole.")
+
+
+async def test_the_prompt_of_a_run_is_shown_before_it(editor: Open, scripted: Callable[..., Scripted]) -> None:
+    wire = scripted(["The boats."])
+    async with editor(size=(80, 24)) as ed:
+        await ed.press("H")
+        await ed.until(lambda: isinstance(ed.app.screen, TargetDialog))
+        await ed.type("pr-aaaa01")
+        await ed.until(lambda: ed.shows("Ines counted"))
+        await ed.press("enter")
+        await ed.until(lambda: isinstance(ed.app.screen, PickDialog) and ed.shows("Prose Transform"))
+        names = ed.app.screen
+        assert isinstance(names, PickDialog)
+        names.dismiss(TRANSFORM)
+        await ed.until(lambda: isinstance(ed.app.screen, AgentRunScreen) and screen(ed)._with is not None)
+        shown = screen(ed)
+        await ed.until(lambda: shown.source.value == LAST)
+        await ed.press(*["ctrl+shift+right"] * 5)
+        await ed.press("shift+tab")
+        await ed.type("Louder!")
+        await ed.press("f2")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
+        prompt = ed.app.screen
+        assert isinstance(prompt, PromptScreen)
+        text = prompt.view.text
+        assert "Louder!" in text and "### Text to Transform\n\nInes counted the boats.\n" in text
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is shown)
+        assert ed.focus == "instruction" and not wire.requests
+        await ed.press("ctrl+g")
+        await changes_shown(ed, "+ The boats.")
+        sent = "\n\n".join(message.content for message in wire.requests[0].messages)
+        assert sent == text, "what was shown is what was sent"
+        await ed.press("escape", "p")
+        await ed.until(lambda: isinstance(ed.app.screen, PromptScreen) and ed.app.screen.view.blocks, "the prompt")
+        # From there to a block: what waits is asked about first, and it is this agent's block.
+        await ed.press("J", "e")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog) and ed.shows("Changes wait for you"))
+        await ed.press("d")
+        await ed.until(lambda: ed.app.screen is ed.desk and ed.session.agent == TRANSFORM, "its blocks")
 
 
 async def test_what_does_not_fit_is_said(editor: Open, scripted: Callable[..., Scripted]) -> None:

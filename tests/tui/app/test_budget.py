@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def long_story(tmp_path: Path) -> Path:
 
 
 def used(ed: Editor) -> int:
-    return sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens
+    return sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens + ed.desk.opening_tokens
 
 
 async def opened(ed: Editor) -> None:
@@ -249,6 +250,52 @@ async def test_a_prompt_that_cannot_fit_is_not_sent(editor: Open, long_story: Pa
         await ed.press("s")
         await ed.until(lambda: screen._run is not None and screen._run.view().finished, "the passage")
         await ed.press("ctrl+d")
+
+
+async def test_the_prewriters_own_prompt_counts(editor: Open, long_story: Path, config: Path) -> None:
+    text = SMALL.format(100_000) + '[providers.near]\nbase_url = "https://b.example.com/v1"\ndefault_model = "tiny"\n'
+    write_providers(config, f"{text}context = 4096\n")
+    meta = long_story / "stories/the-quay/meta.json"
+    document = json.loads(meta.read_bytes())
+    planned = {"generationMode": "prewriter", "modelOverrides": {"generation.prewriter": {"providerId": "near"}}}
+    document["settings"] |= planned
+    meta.write_text(json.dumps(document), "utf-8")
+    async with editor((80, 24), folder=long_story) as ed:
+        await begin(ed)
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+        assert ed.shows("the prompt of Prewriter does not fit") and ed.shows("tiny has room for 3,072")
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen))
+        screen = ed.app.screen
+        assert isinstance(screen, PassageScreen) and screen._run is None
+        # A writer with a small context is sent the brief alone, which fits.
+        document["settings"]["modelOverrides"] = {
+            "generation.prewriter": {"providerId": "far"},
+            "generation.writer": {"providerId": "near"},
+        }
+        meta.write_text(json.dumps(document), "utf-8")
+        await ed.press("ctrl+g")
+        await ed.until(lambda: screen._run is not None, "what fits")
+        screen.action_stop()
+        await ed.until(lambda: not screen.running)
+
+
+async def test_the_message_behind_a_prompt_counts(editor: Open, config: Path) -> None:
+    write_providers(config, SMALL.format(4096))
+    async with editor() as ed:
+        await ed.desk.open_story("the-quay", None, "directions.suggest")
+        await ed.until(lambda: ed.session.agent == "directions.suggest" and ed.desk.opening_tokens)
+        session = ed.workspace.session("the-quay", "directions.suggest")
+        run = ed.workspace.generation.prepare(session)
+        (cost,) = ed.workspace.generation.costs(run)
+        total = sum(row.tokens or 0 for row in ed.blocks.rows) + ed.desk.tool_tokens + ed.desk.opening_tokens
+        assert cost.used == total
+        await ed.until(lambda: f"~{short_count(total)}/4k" in ed.lines()[0])
+        await opened(ed)
+        assert ed.shows(f"~{total:,} in the prompt")
+        at = next(number for number, line in enumerate(lines(ed)) if line.startswith("message behind the prompt"))
+        await ed.press(*["j"] * at, "enter")
+        assert isinstance(ed.app.screen, BudgetDialog), "it leads nowhere"
 
 
 async def test_a_prompt_that_may_not_fit_is_sent_with_a_warning(editor: Open, long_story: Path, config: Path) -> None:

@@ -153,6 +153,12 @@ async def test_changes_are_shown_and_accepted(editor: Open, scripted: Callable[.
         assert ed.shows("Done so.") and ed.shows("▸ ")
         file = ed.workspace.data / "stories/the-quay/branches/main/fragments/ch-bafego.json"
         assert json.loads(file.read_bytes())["content"] == "Harbour clerk. Counts."
+        ed.app.screen.query_one(KeyBar).say("")
+        await ed.until(lambda: ed.shows("f7 take back"))
+        await ed.press("f7")
+        await ed.until(lambda: ed.said == "taken back: Ines (ch-bafego)")
+        assert json.loads(file.read_bytes())["content"] == "Harbour clerk. Counts everything twice."
+        await ed.until(lambda: not ed.app.screen.check_action("chat_take_back", ()))
 
 
 async def test_conversations_are_looked_after(editor: Open, scripted: Callable[..., None]) -> None:

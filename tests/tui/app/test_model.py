@@ -14,6 +14,7 @@ from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui.screens.model import ModelDialog
 from tui.screens.name import NameDialog
+from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
 from tui.widgets.cells import short_count
 from tui.widgets.setting import Temperature
@@ -112,6 +113,37 @@ async def test_choosing_provider_model_and_temperature(editor: Open, meta: Path)
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk)
         await ed.until(lambda: "writer · gpt-4 " in ed.lines()[0])
+
+
+async def test_other_screens_follow_a_choice_made_elsewhere(editor: Open, meta: Path, tmp_path: Path) -> None:
+    before = meta.read_text("utf-8")
+    document = json.loads(before)
+    document["settings"]["modelOverrides"] = {"generation": {"providerId": "far", "modelId": "gpt-4o"}}
+    async with editor(watch=True) as ed:
+        await ed.until(lambda: ed.workspace.story("the-quay")._watched, "the watch")
+        for agent in (WRITER, "librarian.prose-transform", "librarian.chat"):
+            await ed.desk.open_story("the-quay", None, agent)
+            await ed.until(lambda name=agent: ed.session.agent == name and ed.session.rows)  # type: ignore[misc]
+            await ed.press("g")
+            await ed.until(lambda: ed.app.screen is not ed.desk and "far · gpt-4 " in ed.lines()[0], agent)
+            front = ed.app.screen
+            meta.write_text(json.dumps(document), "utf-8")
+            await ed.until(lambda: "far · gpt-4o " in ed.lines()[0], "the model that was chosen elsewhere")
+            meta.write_text(before, "utf-8")
+            await ed.until(lambda: "far · gpt-4 " in ed.lines()[0], "and the one before")
+            assert ed.app.screen is front
+            await ed.press("escape", "escape")
+            await ed.until(lambda: ed.app.screen is ed.desk)
+
+
+async def test_what_is_sent_to_is_named_where_no_change_is_told_of(editor: Open, meta: Path, tmp_path: Path) -> None:
+    async with editor() as ed:
+        await ed.press("g")
+        await ed.until(lambda: isinstance(ed.app.screen, PassageScreen) and "far · gpt-4 " in ed.lines()[0])
+        write_providers(tmp_path / "config", "")
+        await ed.press("ctrl+g")
+        await ed.until(lambda: "rehearsal (not a model)" in ed.lines()[0])
+        await ed.until(lambda: ed.shows("keep it, discard it, or begin again"))
 
 
 async def test_undo_and_redo_outlive_the_dialog(editor: Open, meta: Path) -> None:

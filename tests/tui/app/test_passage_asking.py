@@ -269,3 +269,8 @@ async def test_changes_are_decided_while_it_runs(
         names = {item.name for item in ed.workspace.fragments("the-quay")}
         assert ed.shows("It rang.") and ("Bell" in names) is accept
         assert ed.shows("one change to the story made") is accept
+        if accept:
+            await ed.press("f7")
+            await ed.until(lambda: ed.said.startswith("taken back: Bell ("))
+        assert "Bell" not in {item.name for item in ed.workspace.fragments("the-quay")}
+        await ed.until(lambda: not ed.shows("one change to the story made"))

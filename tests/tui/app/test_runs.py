@@ -11,6 +11,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.engine.runs.test_history import OLD, write_log
+from tests.tui.app.providers import TEXT as PROVIDERS
 from tests.tui.app.providers import write_providers
 from tests.tui.app.test_screen_reader import READER, says
 from tests.tui.conftest import Open
@@ -232,11 +233,12 @@ async def test_a_run_is_made_again(editor: Open, logs: Path) -> None:
 
 
 async def test_a_run_is_made_again_with_another_model(editor: Open, logs: Path, tmp_path: Path) -> None:
-    write_providers(tmp_path / "config")
+    write_providers(tmp_path / "config", f"{PROVIDERS}\n[providers.bad]\nbase_url = 7\n")
     async with editor() as ed:
         await runs_of(ed)
         await ed.press("g")
         await ed.until(lambda: isinstance(ed.app.screen, PickDialog), "the choice")
+        await ed.until(lambda: ed.shows("! ") and ed.shows("providers.bad"), "what is wrong with the file")
         providers = [provider for provider in ed.workspace.models.providers().all if provider.enabled and provider.file]
         other = providers[-1]
         await ed.press(*["down"] * len(providers), "enter")
