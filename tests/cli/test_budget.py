@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,20 @@ def test_a_prompt_that_may_not_fit_is_sent_with_a_warning(run: Run, long_story: 
     done = run(*GO, "--max-tokens", "1000")
     assert done.code == 0 and "may not fit m" in done.err
     assert run(*GO, "--max-tokens", str(used)).code == 1, "what is kept for the answer counts"
+
+
+def test_the_prewriters_own_prompt_counts(run: Run, data: Path, long_story: Path, small: None) -> None:
+    run("providers", "add", "wide", "--base-url", "https://b.example.com/v1", "--model", "m", "--context", "100000")
+    meta = data / "stories/the-quay/meta.json"
+    document = json.loads(meta.read_bytes())
+    document["settings"]["generationMode"] = "prewriter"
+    for planner, fits in (("far", False), ("wide", True)):
+        models = {"generation.prewriter": {"providerId": planner}, "generation.writer": {"providerId": "far"}}
+        document["settings"]["modelOverrides"] = models
+        meta.write_text(json.dumps(document), "utf-8")
+        done = run(*GO)
+        assert (done.code == 0) is fits, done.err
+        assert ("does not fit small" in done.err) is not fits
 
 
 def test_a_replay_sends_nothing_and_is_not_stopped(run: Run, long_story: Path, small: None) -> None:

@@ -31,11 +31,10 @@ from tui.commands.frame import (
 from tui.output import DONE, INTERRUPTED, TERMINATED, OutputClosed, message, one_line, write, write_json
 
 if TYPE_CHECKING:
-    from engine.budget import Budget
-    from engine.prompt import Prompt
     from engine.runs import Mode, Run, RunEvent, RunView, Saved
     from engine.tools.collected import Question
     from engine.workspace import Workspace
+    from engine.workspace.generation import Cost
 
 PREWRITER: Final = "generation.prewriter"
 DIRECTIONS: Final = "directions.suggest"
@@ -189,11 +188,8 @@ def generate(
             warn(warning)
         if run.planner is not None and (plans := run.planner.setup.wire.label) != run.wire.label:
             message(f"{plans} plans the passage, {run.wire.label} writes it")
-        if not provider.startswith("replay:"):  # which sends nothing
-            budget = workspace.models.budget(
-                story, agent, provider=provider, model=model or None, max_output_tokens=max_tokens
-            )
-            _check_budget(budget, run.prompt, workspace.generation.tool_tokens(run.prompt), over_budget)
+        for cost in workspace.generation.costs(run, provider, model or None, max_output_tokens=max_tokens):
+            _check_budget(cost, over_budget)
         view, end = _stream(workspace, run, pieces)
         for warning in view.warnings:
             warn(warning)
@@ -293,16 +289,15 @@ def _lines_into(pieces: queue.SimpleQueue[str]) -> Callable[[RunEvent], None]:
     return lambda event: pieces.put(json.dumps(event.as_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def _check_budget(budget: Budget, prompt: Prompt, tools: int, over_budget: bool) -> None:
+def _check_budget(cost: Cost, over_budget: bool) -> None:
     """Warn of a prompt that may not fit. Raises `OverBudget` for one that can't, unless it is wanted all the same."""
     from engine.budget import refusal, warning
 
-    used = prompt.tokens.total + tools
-    fit = budget.fit(used)
+    fit = cost.budget.fit(cost.used)
     if fit == "no" and not over_budget:
-        raise refusal(budget, used, prompt.blocks, OVER_BUDGET)
+        raise refusal(cost.budget, cost.used, cost.prompt.blocks, OVER_BUDGET)
     if fit in ("no", "maybe"):
-        warn(warning(budget, used))
+        warn(warning(cost.budget, cost.used))
 
 
 def _stream(workspace: Workspace, run: Run, pieces: queue.SimpleQueue[str]) -> tuple[RunView, int]:

@@ -175,7 +175,9 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
         table_rows.append((*cells, row.note))
     header = ("ROLE", "POS", "ID", "NAME", "STATE", "MODE", "ORDER", "TOKENS", "NOTE")
     write(table(header, table_rows, right=(1, 6, 7)))
-    used = sum(row.tokens or 0 for row in session.rows) + workspace.generation.tool_tokens_of(session)
+    generation = workspace.generation
+    beside = generation.tool_tokens_of(session) + generation.opening_tokens_of(session)
+    used = sum(row.tokens or 0 for row in session.rows) + beside
     message(_budget_line(budget, used))
 
 
