@@ -152,6 +152,15 @@ def repeated_keys(file: Path, data: bytes) -> tuple[Problem, ...]:
     )
 
 
+def refuse_loss(file: Path, data: bytes | None) -> None:
+    """Stop before the document in a JSON file (`data`; None: there is no file) is written again with a key less.
+
+    Raises `InvalidFile` for the first key that stands in its object more than once: only its last value was read.
+    """
+    for lost in repeated_keys(file, data or b""):
+        raise InvalidFile.of(lost, "nothing was written; keep the one that is meant, in a text editor")
+
+
 def json_value(text: str, at: int) -> tuple[Any, int]:
     """The JSON value that starts at `at`, whatever comes after it, and its end; None and `at` where there is none."""
     try:

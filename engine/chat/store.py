@@ -380,6 +380,7 @@ class ConversationStore:
                 data = disk.dump_json(document)
                 if data == found:
                     return document
+                disk.refuse_loss(file, found)
                 try:
                     disk.write_atomic(file, data, expected=found)
                 except Conflict:

@@ -105,6 +105,7 @@ def write_usage(story: Path, counts: Mapping[Key, _Count]) -> Problem | None:
             except InvalidFile as error:
                 problem = _put_aside(file, found or b"", error)
                 continue
+            disk.refuse_loss(file, found)
             for (agent, model), count in counts.items():
                 _count(document, agent, model, count)
             document["updatedAt"] = now_iso()

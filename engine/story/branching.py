@@ -133,6 +133,7 @@ def _change_index(story: Path, change: Callable[[dict[str, Any]], None]) -> None
                     found.message, file=file, field=found.field, line=found.line, repair="repair it first"
                 )
         change(raw)
+        disk.refuse_loss(file, data)
         disk.write_atomic(file, disk.dump_json(raw), expected=data)
 
 
@@ -173,4 +174,5 @@ def _truncate(chain: Path, original: Path, last: int) -> None:
     if not isinstance(raw, dict) or not isinstance(raw.get("entries"), list):
         raise InvalidFile("has no list of entries, so it can't be cut", file=original, field="entries", line=1)
     raw["entries"] = raw["entries"][: last + 1]
+    disk.refuse_loss(original, data)
     disk.write_atomic(chain, disk.dump_json(raw))

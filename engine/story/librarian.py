@@ -106,6 +106,7 @@ def _rewrite(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
             document = {} if found is None else disk.parse_json(found, file)
             if not isinstance(document, dict):
                 raise InvalidFile("a JSON object was expected", file=file, line=1, repair="repair or delete it")
+            disk.refuse_loss(file, found)
             try:
                 disk.write_atomic(file, disk.dump_json(change(document)), expected=found)
             except Conflict:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from engine.disk import child, dump_json, lock, parse_json, read_bytes, remove_file, write_atomic
+from engine.disk import child, dump_json, lock, parse_json, read_bytes, refuse_loss, remove_file, write_atomic
 from engine.errors import Conflict, InvalidFile, NotFound, StonehandError
 from engine.story.branches import now_iso
 from engine.story.chain import ChainEntry, ProseChain, parse_chain
@@ -194,7 +194,8 @@ def edit_meta(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
     """Write what `change` makes of the document in `meta.json`, unknown keys included; False when it changed nothing.
 
     `change` must not touch the document it is given. Raises `NotFound` without a file, `InvalidFile` for one that holds
-    no object, `Conflict` when another program writes it meanwhile, and whatever `change` raises.
+    no object, or one in which a key stands twice (see `disk.refuse_loss`), `Conflict` when another program writes it
+    meanwhile, and whatever `change` raises.
     """
     return edit_document(file, change) is not None
 
@@ -215,6 +216,7 @@ def edit_document(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
         changed = change(document)
         if changed == document:
             return None
+        refuse_loss(file, found)
         if "updatedAt" in document:
             changed = {**changed, "updatedAt": now_iso()}
         data = dump_json(changed)
@@ -299,6 +301,7 @@ def _change_chain(
         if not chain.entries:
             chain = _chain_of(chain, unchained)
         chain = change(chain)
+        refuse_loss(chain_file, found)
         data = dump_json(chain.raw)
         try:
             write_atomic(chain_file, data, expected=found)
