@@ -6,13 +6,15 @@ anything may have been written to.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from engine.errors import NotFound, StonehandError
+from engine.errors import NotFound, StonehandError, WrongInput
 from engine.text import cut, utf16_length
 from engine.tools.host import Host, RunLogs
 from engine.tools.older import current_name, describe_call
@@ -26,6 +28,9 @@ TEXT_LIMIT: Final = 20_000
 TOTAL_LIMIT: Final = 80_000
 """UTF-16 units of all texts of a result."""
 CALLS_SHOWN: Final = 100
+RUNS_NAMED: Final = 10
+NEWEST: Final = ("", "last", "latest", "newest")
+"""What else models write for the newest run."""
 
 _SECRETS: Final = re.compile(
     r"(?i:(?P<name>\b(?:x-)?(?:api[-_]?key|authorization|access[-_]?token)[\"']?\s*[:=]\s*[\"']?(?:bearer\s+|basic\s+)?)"
@@ -52,8 +57,7 @@ def redacted(text: str) -> str:
 
 def inspect_run(logs: RunLogs, given: InspectRun) -> dict[str, Any]:
     """One aspect of a run. Raises `NotFound` when there is no such run and `InvalidFile` for a log of no use."""
-    log_id = _log_id(logs, given)
-    log = logs.read(log_id)
+    log_id, log = _found(logs, given)
     shown = _Shown()
     run: dict[str, Any] = {"id": log_id}
     for key in ("createdAt", "fragmentId", "model", "durationMs", "stepCount", "finishReason", "stepsExceeded"):
@@ -63,13 +67,26 @@ def inspect_run(logs: RunLogs, given: InspectRun) -> dict[str, Any]:
     return {"run": run, **_ASPECTS[given.aspect](log, shown), **({"textsCut": True} if shown.was_cut else {})}
 
 
-def _log_id(logs: RunLogs, given: InspectRun) -> str:
-    if given.runId is not None:
-        return given.runId
+def _found(logs: RunLogs, given: InspectRun) -> tuple[str, Mapping[str, Any]]:
+    """The id and the log of the run that is asked for."""
+    if given.runId is None or given.runId in NEWEST:
+        newest = _newest(logs, given.fragmentId)
+        return newest, logs.read(newest)
+    for run_id in (given.runId, f"gen-{given.runId}"):
+        with suppress(NotFound, WrongInput):  # wrong: what could be no file's name
+            return run_id, logs.read(run_id)
+    known = ", ".join(entry.id for entry in itertools.islice(logs.list(), RUNS_NAMED))
+    raise NotFound(
+        f"there is no run {cut(given.runId, 100)}",
+        repair=f"leave runId out for the newest; the newest first: {known}" if known else "there is no run yet",
+    )
+
+
+def _newest(logs: RunLogs, fragment_id: str | None) -> str:
     for entry in logs.list():
-        if given.fragmentId is None or entry.fragment_id == given.fragmentId:
+        if fragment_id is None or entry.fragment_id == fragment_id:
             return entry.id
-    about = f" that wrote {given.fragmentId[:100]}" if given.fragmentId is not None else ""
+    about = f" that wrote {cut(fragment_id, 100)}" if fragment_id is not None else ""
     raise NotFound(f"there is no earlier run{about}")
 
 

@@ -130,12 +130,12 @@ class Calls:
                     limit.reschedule(end + loop.time() - begun)
 
     def _check(self, name: str) -> None:
-        agent(name)
         if name in self.chain:
             raise WrongInput(f"{name} is at work already: {' → '.join(self.chain)}")
         if name not in self.allowed:
             raise WrongInput(
-                f"{name} can't be invoked by {self.chain[-1]}", repair=f"agents: {', '.join(self.allowed) or 'none'}"
+                f"{cut(name, 100)} can't be invoked by {self.chain[-1]}",
+                repair=f"agents: {', '.join(self.allowed) or 'none'}",
             )
         if self.depth >= MAX_DEPTH:
             raise WrongInput(f"agents can't be nested deeper than {MAX_DEPTH}: {' → '.join(self.chain)}")

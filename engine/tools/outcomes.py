@@ -11,6 +11,7 @@ from engine.errors import Problem
 from engine.tools.applying import Applied
 from engine.tools.hashing import state_hash
 from engine.tools.plan import Plan
+from engine.tools.tool import told
 
 FRAGMENTS_NAMED: Final = 20
 FAULTS_TOLD: Final = 3
@@ -30,7 +31,7 @@ def described(plan: Plan, decision: str, applied: Applied | None = None) -> dict
         kept_from = [problems[item] for item in ids if item in problems] if outcome.status == "planned" else []
         if kept_from:
             status = "failed" if len(kept_from) == len(ids) else "partly applied"
-            error = "; ".join(list(dict.fromkeys(map(_told, kept_from)))[:FAULTS_TOLD])
+            error = "; ".join(list(dict.fromkeys(map(told, kept_from)))[:FAULTS_TOLD])
         entry["status"] = status
         if len(ids) == 1:
             entry["fragmentId"] = ids[0]
@@ -59,7 +60,3 @@ def _carried_out(plan: Plan, applied: Applied | None) -> tuple[dict[str, str], d
         change.fragment_id: item.change.fragment_id for change, item in zip(plan.changes, applied.written, strict=True)
     }
     return named, {item.change.fragment_id: item.problem for item in applied.written if item.problem is not None}
-
-
-def _told(problem: Problem) -> str:
-    return f"{problem.message} — {problem.repair}" if problem.repair else problem.message

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from engine.agents.tools import describe
@@ -18,6 +19,7 @@ from engine.errors import Problem, StonehandError
 from engine.models.wire import parts as wire
 from engine.models.wire.base import ChatMessage
 from engine.models.wire.parts import ToolCall
+from engine.text import Phrase
 from engine.tools.schema import ToolInput, WrongCall, checked_input, parsed_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -70,10 +72,31 @@ def failure(reason: str | Problem) -> ToolResult:
 
 
 def told(problem: Problem) -> str:
-    """A problem as a model is told it: of its file only the name, since where the user keeps it is nobody's concern."""
-    place = f"{problem.file.name}: " if problem.file is not None else ""
-    repair = f" — {problem.repair}" if problem.repair else ""
-    return " ".join(f"{place}{problem.message}{repair}".split())
+    """A problem as a model is told it: a file is what is in it, by the id the model knows; names and places of files
+    are none of its concern, and neither is how a person mends one.
+    """
+    text = problem.message
+    if isinstance(text, Phrase):
+        values = {key: value.name if isinstance(value, Path) else value for key, value in text.values.items()}
+        text = text.template.format_map(values)
+    if problem.file is not None:
+        text = f"{_contents(problem.file)}: {text}"
+    elif problem.repair:
+        text = f"{text} — {problem.repair}"
+    return " ".join(text.split())
+
+
+_CONTENTS: Final = {
+    "meta.json": "the story's settings",
+    "branches.json": "the story's branches",
+    "prose-chain.json": "the order of the story's prose",
+}
+
+
+def _contents(file: Path) -> str:
+    """What a file of a story holds."""
+    kind = {"fragments": "fragment", "generation-logs": "run"}.get(file.parent.name)
+    return f"{kind} {file.stem}" if kind is not None else _CONTENTS.get(file.name, "the story's files")
 
 
 Handler = Callable[[InputT, "Host"], ToolResult | Awaitable[ToolResult]]
@@ -118,7 +141,10 @@ class Tool(Generic[InputT]):
         except StonehandError as error:
             return failure(error.problem)
         except Exception as error:  # a fault of a tool, a plugin's for one, must not end the run
-            return failure(f"{self.name} failed: {type(error).__name__}: {error}")
+            said: object = error
+            if isinstance(error, OSError) and error.filename is not None:  # where the user keeps it
+                said = error.strerror
+            return failure(f"{self.name} failed: {type(error).__name__}: {said}")
         if not isinstance(result, ToolResult):
             return failure(f"{self.name} gave no result")
         return result

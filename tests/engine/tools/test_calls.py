@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.errors import Problem
 from engine.models.wire import anthropic_messages, openai_chat
 from engine.models.wire.base import ChatMessage, Request
 from engine.models.wire.parts import assistant_message
+from engine.text import Phrase
 from engine.tools import Host, Tool, ToolInput, ToolResult, logged_arguments, run_call
 from engine.tools.offering import CORE
 from engine.tools.planning import directions_tool
 from engine.tools.schema import INPUT_LIMIT, WrongCall, checked_input
-from engine.tools.tool import RESULT_LIMIT
+from engine.tools.tool import RESULT_LIMIT, told
 from tests.engine.models.wire.making import profile
 from tests.engine.story_builder import StoryBuilder
 from tests.engine.tools.conftest import Call, tool_call
@@ -149,8 +152,30 @@ def test_a_tool_that_was_not_offered(host: Host) -> None:
 def test_an_error_tells_no_path_of_the_machine(story: StoryBuilder, call: Call) -> None:
     (story.path / "meta.json").write_bytes(b"{")
     error = call("readStorySummary").value["error"]
-    assert error.startswith("meta.json: is not valid JSON")
-    assert str(story.path) not in error
+    assert error.startswith("the story's settings: is not valid JSON")
+    assert str(story.path) not in error and "text editor" not in error
+
+
+def test_a_fragment_that_can_not_be_written_is_called_by_its_id(story: StoryBuilder, call: Call) -> None:
+    file = story.add("kn-mirafa", "knowledge", content="The light.")
+    twice = file.read_text("utf-8").replace('"meta": {}', '"note": 1,\n  "note": 2')
+    file.write_text(twice, "utf-8")
+    operation = {"op": "replace_text", "fragmentId": "kn-mirafa", "oldText": "light", "newText": "lamp"}
+    (result,) = call("editFragments", operations=[operation]).value["results"]
+    assert result["status"] == "failed"
+    assert result["error"].startswith('fragment kn-mirafa: the key "note" stands in one object more than once')
+    assert "text editor" not in result["error"] and file.read_text("utf-8") == twice
+    problem = Problem(Phrase("leads out of {root} through a link", root=story.root), file, repair="put a copy there")
+    assert told(problem) == "fragment kn-mirafa: leads out of main through a link"
+
+
+def test_a_tool_without_its_file_names_no_place(host: Host) -> None:
+    def missing(given: Any_, host: Host) -> ToolResult:
+        Path("/nowhere/at/all").read_text("utf-8")
+        raise AssertionError
+
+    value = asyncio.run(Tool("mine", Any_, missing, "Mine.").run(tool_call("1", "mine"), host)).value
+    assert value == {"error": "mine failed: FileNotFoundError: No such file or directory"}
 
 
 def test_arguments_as_a_log_has_them() -> None:

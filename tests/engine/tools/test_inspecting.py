@@ -104,8 +104,11 @@ def test_the_other_aspects(inspector: Host) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"runId": "gen-nothing"}, "there is no generation log gen-nothing"),
-        ({"runId": "../../../meta"}, "can't be used as a file name"),
+        (
+            {"runId": "gen-nothing"},
+            "there is no run gen-nothing — leave runId out for the newest; the newest first: gen-b",
+        ),
+        ({"runId": "../../../meta"}, "there is no run ../../../meta — leave runId out"),
         ({"fragmentId": "pr-nobody"}, "there is no earlier run that wrote pr-nobody"),
         ({"aspect": "all"}, "aspect: must be one of"),
     ],
@@ -114,10 +117,23 @@ def test_what_is_not_there(inspector: Host, arguments: dict[str, str], error: st
     assert error in inspect(inspector, **arguments)["error"]
 
 
+@pytest.mark.parametrize("run_id", ["last", "latest", "newest", ""])
+def test_the_newest_run_by_the_words_models_use_for_it(inspector: Host, run_id: str) -> None:
+    assert inspect(inspector, runId=run_id)["run"]["id"] == "gen-b"
+    assert inspect(inspector, runId=run_id, fragmentId="pr-one")["run"]["id"] == "gen-a"
+    assert inspect(inspector, runId="a")["run"]["id"] == "gen-a"
+
+
+def test_a_log_of_no_use_is_told_of_as_the_run_it_is(inspector: Host, story: StoryBuilder) -> None:
+    story.write("branches/main/generation-logs/gen-c.json", b"{")
+    assert inspect(inspector, runId="gen-c")["error"].startswith("run gen-c: is not valid JSON")
+
+
 def test_no_logs(story: StoryBuilder, host: Host) -> None:
     assert "can't look" in inspect(host)["error"]
     host.logs = Logs(story.root)
     assert inspect(host) == {"error": "there is no earlier run"}
+    assert inspect(host, runId="gen-a") == {"error": "there is no run gen-a — there is no run yet"}
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_the_answer_comes_back(story: StoryBuilder) -> None:
 @pytest.mark.parametrize(
     ("agent", "more", "error"),
     [
-        ("nobody", {}, "there is no agent 'nobody'"),
+        ("nobody", {}, "nobody can't be invoked by librarian.chat — agents: librarian.analyze,"),
         (CHAT, {}, "librarian.chat is at work already: librarian.chat"),
         ("generation.writer", {}, "generation.writer can't be invoked by librarian.chat — agents: librarian.analyze,"),
         (OPTIMIZE, {}, "fragmentId: is missing; librarian.optimize-character needs a fragment of character"),
