@@ -91,6 +91,8 @@ def _figures(detail: RunDetail) -> Iterator[str]:
     yield t("runs.figure-at", at=run.at)
     yield t("runs.figure-agent", agent=run.agent)
     yield t("runs.figure-model", model=f"{run.provider} · {run.model}" if run.provider else run.model)
+    if run.answered_by:
+        yield t("runs.figure-answered", model=run.answered_by)
     if detail.mode:
         yield t("runs.figure-mode", mode=find(f"runs.mode-{detail.mode}") or detail.mode)
     if detail.target:

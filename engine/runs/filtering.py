@@ -26,7 +26,7 @@ _STATES: Final[Mapping[str, Callable[[RunRecord], bool]]] = {
 
 _FIELDS: Final[Mapping[str, Callable[[RunRecord, str], bool]]] = {
     "agent:": lambda run, wanted: wanted in run.agent.casefold(),
-    "model:": lambda run, wanted: wanted in run.model.casefold(),
+    "model:": lambda run, wanted: wanted in f"{run.model}\n{run.answered_by}".casefold(),
     "provider:": lambda run, wanted: wanted in run.provider.casefold(),
     "finish:": lambda run, wanted: run.finish.casefold().startswith(wanted),
     "fragment:": lambda run, wanted: run.fragment_id.casefold().startswith(wanted),
@@ -91,7 +91,8 @@ class RunFilter:
             return False
         if not self.words:
             return True
-        text = " ".join((run.input, run.agent, run.model, run.provider, run.id, run.fragment_id)).casefold()
+        names = (run.agent, run.model, run.answered_by, run.provider, run.id, run.fragment_id)
+        text = " ".join((run.input, *names)).casefold()
         return all(word in text for word in self.words)
 
     def through(self, runs: Iterable[RunRecord], read: Callable[[str], Mapping[str, Any]]) -> Iterator[RunRecord]:

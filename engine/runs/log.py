@@ -97,6 +97,7 @@ def _own(turn: Turn) -> dict[str, Any]:
     setup = turn.setup
     fields: dict[str, Any] = {
         "provider": setup.wire.name,
+        "answeredBy": turn.answered_by,
         "configHash": setup.config_hash,
         "requestHashes": list(turn.hashes),
         "requestIds": list(turn.request_ids),

@@ -55,9 +55,11 @@ class Progress:
     stop_reason: str | None = None
     error: str | None = None
     turn: Mapping[str, int] | None = None
+    answered_by: str | None = None
+    """The name under which the model answers, where it is another one."""
 
     def as_json(self) -> dict[str, Any]:
-        """With the field names of the source; what is not known is left out."""
+        """With the field names of the source and one of ours, `answeredBy`; what is not known is left out."""
         fields: dict[str, Any] = {
             "phase": self.phase,
             "tool": self.tool,
@@ -70,6 +72,7 @@ class Progress:
             "inDetail": self.in_detail,
             "provider": self.provider,
             "model": self.model,
+            "answeredBy": self.answered_by,
             "step": self.step,
             "startedAt": self.started_at,
             "at": self.at,
@@ -107,7 +110,7 @@ class CallProgress:
         provider: str,
     ) -> None:
         self._step, self._totals, self._tell, self._now = step, totals, tell, now
-        self._provider, self._model = provider, request.model
+        self._provider, self._model, self._answered_by = provider, request.model, ""
         self._phase: ProgressPhase = "waiting"
         self._tool: str | None = None
         self._target: str | None = None
@@ -163,7 +166,8 @@ class CallProgress:
                     self._target = target_of(self._arguments)
             self._grow("tool", event.fragment)
         elif isinstance(event, Start):
-            self._model = event.model or self._model
+            self._model = self._model or event.model
+            self._answered_by = event.model if event.model != self._model else ""
         elif isinstance(event, Usage):
             self._usage = event
         elif isinstance(event, Retry):
@@ -211,6 +215,7 @@ class CallProgress:
                 phase=self._phase,
                 provider=self._provider,
                 model=self._model,
+                answered_by=self._answered_by or None,
                 step=self._step,
                 started_at=round(self._started * 1000),
                 at=round(now * 1000),

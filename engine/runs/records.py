@@ -53,7 +53,8 @@ class RunRecord:
 
     `at` is the time in this place's time, to the minute, or what stands in the log in place of one, and `created_at`
     what stands there; `input` is its beginning; `finish` is the reference's word for why it ended; `error` is what went
-    wrong, `fragment_id` the prose it wrote, `seconds` and `tokens` are None where they are not known.
+    wrong, `fragment_id` the prose it wrote, `seconds` and `tokens` are None where they are not known. `model` was
+    asked, `answered_by` is the name under which it answered, where that is another one.
     """
 
     id: str
@@ -73,6 +74,7 @@ class RunRecord:
     seconds: float | None
     tokens: Tokens | None
     fragment_id: str
+    answered_by: str = ""
 
     @property
     def failed(self) -> bool:
@@ -165,6 +167,7 @@ def record_of(run_id: str, log: Mapping[str, Any]) -> RunRecord:
         at=local_time(created),
         agent=agent_of(log),
         model=text_in(log, "model"),
+        answered_by=text_in(own, "answeredBy"),
         provider=text_in(own, "provider"),
         input=cut(text_in(log, "input"), INPUT_KEPT),
         finish=text_in(log, "finishReason"),

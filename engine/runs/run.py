@@ -162,7 +162,7 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model that answers."""
+        """The model that was asked; where none was named, the one that answers."""
         return self._turn.model
 
     @property
@@ -216,6 +216,7 @@ class Run:
         with self._lock:
             turn, planner, over = self._turn, self._planner, self._ended_as is not None
             at = planner if planner is not None and self._stage == "prewriting" else turn
+            called = turn if planner is None or turn.sent or self._stage == "writing" else planner
             usage, estimated = turn.tokens(over=over) if planner is None or turn.sent else (Usage(0, 0), False)
             if planner is not None:
                 planned, guessed = planner.tokens(over=over or at is turn)
@@ -227,7 +228,8 @@ class Run:
                 seconds=(self._ended or time.monotonic()) - self._begun,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
-                model=turn.model if planner is None or turn.sent or self._stage == "writing" else planner.model,
+                model=called.model,
+                answered_by=called.answered_by,
                 finish=self._finish or turn.finish,
                 failure=self._error.message if self._error is not None else "",
                 rewritten=self._rewritten,

@@ -74,9 +74,9 @@ class StepUsage:
 class Turn:
     """A turn under way; its fields are read under `lock`, which is the run's.
 
-    `asked` is the model that is asked for, `model` the one that answers, as soon as that is known; both are the wire's
-    name where it has no model. `finish` is why it ended, in the wire's words; `failure` is set when it failed. `added`
-    are the messages of its complete steps, as the next request of a conversation has them behind the history.
+    `asked` is the model that is asked for, the wire's name where it has no model. `finish` is why it ended, in the
+    wire's words; `failure` is set when it failed. `added` are the messages of its complete steps, as the next request
+    of a conversation has them behind the history.
     """
 
     def __init__(
@@ -90,8 +90,9 @@ class Turn:
     ) -> None:
         self.setup = setup
         wire = setup.wire
-        self.asked = setup.model or (wire.model if isinstance(wire, ModelWire) else "") or wire.name
-        self.model = self.asked
+        self._named = setup.model or (wire.model if isinstance(wire, ModelWire) else "")
+        self._answered = ""
+        self.asked = self._named or wire.name
         self.phase: Phase = "waiting"
         self.step = 0
         self.sent = False
@@ -117,6 +118,16 @@ class Turn:
         self._totals = TurnTotals(round(now() * 1000))
         self._progress: CallProgress | None = None
         self._answer: Answer | None = None
+
+    @property
+    def model(self) -> str:
+        """What the turn goes by: the model that was asked for; where none was named, the one that answers."""
+        return self._named or self._answered or self.asked
+
+    @property
+    def answered_by(self) -> str:
+        """The name under which the model answers, as soon as that is known; empty where it is `model`."""
+        return "" if self._answered == self.model else self._answered
 
     @property
     def text(self) -> str:
@@ -271,7 +282,7 @@ class Turn:
             self._tell(ReasoningEvent(event.text))
         elif isinstance(event, Start):
             with self._lock:
-                self.model = event.model or self.model
+                self._answered = event.model or self._answered
                 self.retry = None
         elif isinstance(event, Warned):
             self._warn(event.message, event.field)

@@ -53,6 +53,7 @@ class RunView:
     """A run as it stands.
 
     `text` so far; `seconds` since it began; tokens of all its steps (the wire's figures, `estimated` else).
+    `model` was asked, `answered_by` is the name under which it answers, where that is another one.
     `rewritten`: a hook changed the text after it had arrived; `warnings`: what the wire warned of, and hooks that were
     skipped. `finish` is why it ended, in the wire's words, or `clarify`; `failure` is one line, `error` the whole.
     `step` of `max_steps` is the call to the model under way, of the prewriter while that plans; `tool` the one at work,
@@ -89,6 +90,7 @@ class RunView:
     retry: RetryView | None = None
     error: Failure | None = None
     log_id: str = ""
+    answered_by: str = ""
 
     @property
     def finished(self) -> bool:

@@ -126,5 +126,6 @@ def test_two_models_at_work_are_both_named(run: Run, story: Path, serve: Serve) 
     meta.write_text(json.dumps({**document, "settings": {**settings, **own}}), "utf-8")
     done = run(*go)
     assert "mine · m-9 plans the passage, mine · m-2 writes it" in done.err
-    assert done.document["prewriterModel"] == "m-1", "as it names itself when it answers"
+    assert (done.document["prewriterModel"], done.document["model"]) == ("m-9", "m-2"), "as they were asked for"
+    assert done.document["answeredBy"] == "m-1"
     assert [sent.document["model"] for sent in mock.received] == ["m-2", "m-2", "m-9", "m-2"]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from engine.errors import NotFound, StonehandError, WrongInput
-from engine.hooks import HookContext, Hooks
 from engine.models.wire.detection import detect
 from engine.models.wire.http_wire import payload
 from engine.models.wire.profiles import LocalServer
@@ -51,7 +50,8 @@ def test_a_passage_from_a_provider(workspace: Workspace, data: Path, story: Path
     session.author_input = "Go on."
     run = workspace.generation.prepare(session)
     view = workspace.generate(run).result(20)
-    assert (view.phase, view.text, view.model, view.finish) == ("done", "The tide turned.", "m-1", "end_turn")
+    assert (view.phase, view.text, view.finish) == ("done", "The tide turned.", "end_turn")
+    assert (view.model, view.answered_by) == ("m-2", "m-1")
     assert (view.input_tokens, view.output_tokens) == (9, 3)
     (sent,) = mock.received
     assert sent.body == payload(shown.body)
@@ -146,6 +146,32 @@ def test_the_model_that_is_asked_for_is_named_before_it_answers(
         assert (view.phase, view.model, log["model"], models) == ("failed", named, named, {named})
 
 
+@pytest.mark.parametrize("preset", ["custom", "anthropic"])
+def test_a_run_goes_by_the_model_that_was_asked_and_tells_the_name_it_answers_under(
+    workspace: Workspace, data: Path, story: Path, serve: Serve, preset: str
+) -> None:
+    dated = "claude-x" if preset == "anthropic" else "m-1"
+    mock = serve(plain_message("Hi") if preset == "anthropic" else plain("Hi"))
+    configure(data, mock.base_url, preset=preset)
+    for asked in ("m-latest", dated):
+        choose(story, providerId="mine", modelId=asked)
+        told: list[Any] = []
+        session = workspace.session(STORY, WRITER)
+        session.author_input = "Go on."
+        run = workspace.generation.prepare(session, on_event=told.append)
+        view = workspace.generate(run).result(20)
+        other = "" if asked == dated else dated
+        log = workspace.runs.log(STORY, "main", run.log_id)
+        (record,) = (record for record in workspace.runs.all(STORY, "main").runs if record.id == run.log_id)
+        progress = [event for event in (event.as_json() for event in told) if event["type"] == "progress"]
+        assert (view.model, view.answered_by) == (record.model, record.answered_by) == (asked, other)
+        assert (log["model"], log["stonehand"].get("answeredBy", "")) == (asked, other)
+        assert {event["model"] for event in progress} == {asked}
+        assert progress[-1].get("answeredBy", "") == other
+    workspace.close()
+    assert set(json.loads((story / "token-usage.json").read_bytes())["byModel"]) == {"m-latest", dated}
+
+
 @pytest.mark.parametrize(
     ("override", "provider", "plans"),
     [
@@ -189,34 +215,6 @@ def test_a_run_is_stopped_and_the_workspace_closed_while_it_streams(
     assert arrived.wait(20)
     workspace.close()
     assert last.view().text == "Once "
-
-
-def test_nothing_a_story_or_a_plugin_says_leads_elsewhere(
-    workspace: Workspace, data: Path, story: Path, serve: Serve
-) -> None:
-    mock, elsewhere = serve(plain("Hi")), serve(plain("Mine now"))
-    url = elsewhere.base_url
-    configure(data, mock.base_url)
-    evil = {"baseURL": url, "base_url": url, "endpoint": url, "headers": {"Host": "x"}, "profile": {"path": url}}
-    choose(story, providerId="mine", modelId="m", provider={"id": "mine", **evil}, **evil)
-    meta = story / "meta.json"
-    document = json.loads(meta.read_bytes())
-    document["settings"] |= {"providers": [{"id": "mine", **evil}], **evil}
-    meta.write_text(json.dumps(document), "utf-8")
-
-    def before(messages: list[Any], context: HookContext) -> list[Any]:
-        return messages
-
-    workspace.hooks.add(Hooks("plug", before_generation=before))
-    prompt = workspace.prompt(STORY, author_input=json.dumps(evil))
-    for provider in (None, "mine"):
-        wire = workspace.wires.of(prompt, provider)
-        assert workspace.generate(Run(prompt, wire)).result(20).text == "Hi"
-    for named in (url, f"mine@{url}", "../mine"):
-        with pytest.raises(NotFound):
-            workspace.wires.of(prompt, named)
-    assert elsewhere.received == []
-    assert len(mock.received) == 2
 
 
 def test_an_answers_limit_is_no_more_than_the_model_can_give(workspace: Workspace, data: Path, story: Path) -> None:

@@ -452,6 +452,7 @@ def _answer_document(saved: Conversation, turn: Turn) -> dict[str, Any]:
         "title": saved.title,
         "text": view.text,
         "model": view.model,
+        **({"answeredBy": view.answered_by} if view.answered_by else {}),
         "finish": view.finish,
         "failure": view.failure or None,
         "inputTokens": view.input_tokens,

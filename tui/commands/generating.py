@@ -403,6 +403,7 @@ def _document(run: Run, provider: str, saved: Saved | None, proposed: tuple[Prop
         "text": view.text,
         "provider": provider,
         "model": view.model,
+        **({"answeredBy": view.answered_by} if view.answered_by else {}),
         **({"prewriterModel": run.planner.model} if run.planner is not None else {}),
         "finish": view.finish,
         "inputTokens": view.input_tokens,

@@ -91,7 +91,7 @@ def test_failures_retries_and_stops() -> None:
     seen.call.add(Failure("upstream", "gone"))
     seen.call.close()
     assert seen.phases == ["waiting", "waiting", "error"]
-    assert (seen.told[-1].error, seen.told[-1].model) == ("gone", "m-2")
+    assert (seen.told[-1].error, seen.told[-1].model, seen.told[-1].answered_by) == ("gone", "m", "m-2")
     seen.next()
     seen.call.close()
     assert seen.told[-1].error == "stopped" and seen.totals.calls == 2

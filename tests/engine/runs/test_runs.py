@@ -90,7 +90,8 @@ def test_a_run_collects_text_thoughts_and_usage(workspace: Workspace) -> None:
         on_text=heard.append,
     )
     view = run.view()
-    assert (view.phase, view.text, view.model) == ("done", "The storm.", "some-model-1")
+    assert (view.phase, view.text) == ("done", "The storm.")
+    assert (view.model, view.answered_by) == ("some-model", "some-model-1")
     assert (view.input_tokens, view.output_tokens, view.finish) == (12, 3, "end_turn")
     assert (heard, run.thoughts, view.finished) == (["The ", "storm."], "hm", True)
     request = run.wire.request  # type: ignore[attr-defined]
