@@ -187,7 +187,7 @@ class HookChain:
             return await awaitable
 
         if self.submit is None:
-            raise RuntimeError("there is no event loop to await it on")
+            raise RuntimeError(Phrase("there is no event loop to await it on"))
         future = self.submit(wait())
         try:
             return future.result(HOOK_SECONDS)
@@ -195,7 +195,7 @@ class HookChain:
             if future.done():
                 raise  # its own
             future.cancel()
-            raise TimeoutError(f"it took longer than {HOOK_SECONDS:g} s") from None
+            raise TimeoutError(Phrase("it took longer than {seconds:g} s", seconds=HOOK_SECONDS)) from None
 
 
 NO_HOOKS: Final = HookChain()
@@ -236,15 +236,17 @@ class HookRegistry:
 
 
 def _failure(owner: str, name: HookName, error: Exception) -> Problem:
-    kind = "" if isinstance(error, StonehandError) else f"{type(error).__name__}: "
-    text = error.problem.message if isinstance(error, StonehandError) else str(error)
+    own = isinstance(error, StonehandError)
+    text: object = error.problem.message if isinstance(error, StonehandError) else error.args[:1] and error.args[0]
+    if not isinstance(text, Phrase):  # the words of a plugin, or of Python
+        text = collapse_space(str(text if own else error)) or Phrase("no reason")
     return Problem(
         Phrase(
             "the hook {name} of {owner!r} failed and was skipped: {kind}{reason}",
             name=name,
             owner=owner,
-            kind=kind,
-            reason=collapse_space(text) or "no reason",
+            kind="" if own else f"{type(error).__name__}: ",
+            reason=text,
         )
     )
 
@@ -258,44 +260,44 @@ def _on_a_copy(
 
 def _a_state(value: Any) -> ContextState:
     if not isinstance(value, ContextState):
-        raise TypeError(f"it returned {_kind(value)}, not a ContextState")
+        raise TypeError(Phrase("it returned {what}, not a ContextState", what=_kind(value)))
     if not isinstance(value.author_input, str):
-        raise TypeError("the author's input it returned is not a text")
+        raise TypeError(Phrase("the author's input it returned is not a text"))
     return value
 
 
 def _blocks(value: Any) -> list[ContextBlock]:
     for block in _listed(value):
         if not isinstance(block, ContextBlock):
-            raise TypeError(f"it returned {_kind(block)} among the blocks")
+            raise TypeError(Phrase("it returned {what} among the blocks", what=_kind(block)))
         order = block.order
         if not (isinstance(block.id, str) and isinstance(block.content, str) and block.role in ROLES):
-            raise TypeError(f"the block {block.id!r} it returned has no id, text or known role")
+            raise TypeError(Phrase("the block {id!r} it returned has no id, text or known role", id=block.id))
         if isinstance(order, bool) or not isinstance(order, int | float) or not math.isfinite(order):
-            raise TypeError(f"the order of the block {block.id!r} it returned is not a finite number")
+            raise TypeError(Phrase("the order of the block {id!r} it returned is not a finite number", id=block.id))
     return list(value)
 
 
 def _messages(value: Any) -> list[ChatMessage]:
     for message in _listed(value):
         if not isinstance(message, ChatMessage):
-            raise TypeError(f"it returned {_kind(message)} among the messages")
+            raise TypeError(Phrase("it returned {what} among the messages", what=_kind(message)))
         if message.role not in ROLES or not isinstance(message.content, str):
-            raise TypeError("a message it returned has no text, or a role that is neither system nor user")
+            raise TypeError(Phrase("a message it returned has no text, or a role that is neither system nor user"))
     return list(value)
 
 
 def _a_passage(value: Any) -> Passage:
     if not isinstance(value, Passage) or not isinstance(value.text, str):
-        raise TypeError(f"it returned {_kind(value)}, not a Passage with a text")
+        raise TypeError(Phrase("it returned {what}, not a Passage with a text", what=_kind(value)))
     return value
 
 
 def _listed(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise TypeError(f"it returned {_kind(value)}, not a list")
+        raise TypeError(Phrase("it returned {what}, not a list", what=_kind(value)))
     return value
 
 
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+def _kind(value: Any) -> Phrase:
+    return Phrase("nothing") if value is None else Phrase("a {type}", type=type(value).__name__)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
+from engine.addresses import UNUSED, address_keys
 from engine.agents import AgentDefinition, AgentInput, Sources
 from engine.agents.instructions import DEFAULTS, Instructions
 from engine.agents.older_layout import old_block_warnings, renamed_block
@@ -24,12 +25,13 @@ from engine.agents.sources import NO_SOURCES
 from engine.blocks.apply import CUT_SHORT, ENGINE_MISSING, ScriptResult, apply_config, is_enabled, is_evaluated
 from engine.blocks.block import ROLES, ContextBlock, Number, Role
 from engine.blocks.compile import Message, Span, compile_blocks
-from engine.blocks.config import BlockConfig, CustomBlock
+from engine.blocks.config import BlockConfig, CustomBlock, unknown_keys
 from engine.blocks.rows import BlockSlot, Row, RowMemo, arrange
 from engine.blocks.tags import TAG, Resolver, expand_tags
 from engine.context import ContextState, ScriptField, ScriptFunction, build_context, resolver
 from engine.errors import Problem, StonehandError
 from engine.hooks import NO_HOOKS, HookChain, HookContext
+from engine.json_text import dotted
 from engine.models.tokens import estimate_tokens
 from engine.scripts import PROMPT_SECONDS, RUN_LIMITS, Limits, Outcome, ScriptEngine
 from engine.story import StorySnapshot
@@ -410,5 +412,10 @@ def _warnings(
         Phrase("override for {id}: this agent has no such block", id=block_id)
         for block_id in config.overrides
         if block_id not in known and renamed_block(block_id, base.known_ids) is None
+    )
+    yield from (
+        Phrase("the block config: {field} {unused}", field=dotted(path), unused=Phrase(UNUSED))
+        for place, extra in unknown_keys(config)
+        for path in address_keys(extra, place)
     )
     yield from old_block_warnings(base.snapshot.story_id, config, base.known_ids)

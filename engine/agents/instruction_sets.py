@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from engine.addresses import UNUSED, address_keys
 from engine.agents.instructions import DEFAULTS, Instructions, instruction_keys, stray_marker
 from engine.disk import FolderCache, json_line, parse_json
 from engine.errors import InvalidFile, Problem
+from engine.json_text import dotted
 
 FOLDER: Final = "instruction-sets"
 DEFAULT_PRIORITY: Final = 100
@@ -65,8 +67,10 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
     """The set in a file, and keys in it that there is no use for. Raises `InvalidFile` when it is none."""
     raw = parse_json(data, file)
 
+    document = data.decode("utf-8-sig", "replace")
+
     def line(path: tuple[str, ...]) -> int | None:
-        return json_line(data.decode("utf-8-sig", "replace"), path)
+        return json_line(document, path)
 
     def wrong(message: str, *path: str) -> InvalidFile:
         repair = "the set was skipped; mend the file"
@@ -107,6 +111,8 @@ def parse_set(file: Path, data: bytes) -> tuple[InstructionSet, tuple[Problem, .
         for key, text in texts.items()
         if (marker := stray_marker(text)) is not None
     )
+    others = {key: value for key, value in raw.items() if key != "instructions"}
+    problems += tuple(Problem(UNUSED, file, dotted(path), json_line(document, path)) for path in address_keys(others))
     pattern: tuple[str, str] | None = None
     if (found := _PATTERN.fullmatch(raw["modelMatch"])) is not None:
         if _are_flags(found[2]):

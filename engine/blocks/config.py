@@ -6,7 +6,7 @@ Source: seed, "Block Configuration"; spec, sections 1.9 and 8.1. Unknown keys ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -139,6 +139,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
+
+
+def unknown_keys(config: BlockConfig) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """What a config has that is not used here: the place of each object with such keys, and these."""
+    if config.model_extra:
+        yield (), config.model_extra
+    for index, block in enumerate(config.customBlocks):
+        if block.model_extra:
+            yield ("customBlocks", index), block.model_extra
+    for block_id, override in config.overrides.items():
+        if override.model_extra:
+            yield ("overrides", block_id), override.model_extra
 
 
 class ConfigFault(ValueError):

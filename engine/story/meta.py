@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard
 
+from engine.addresses import UNUSED, address_keys
 from engine.disk import json_line, parse_json
 from engine.errors import InvalidFile, NotFound, Problem
 from engine.story.render import BUILTIN_TYPES
@@ -110,6 +111,8 @@ class _Reader:
             if settings is not None:
                 self._report(("settings",), "is not an object; the defaults were used")
             settings = {}
+        for path in address_keys(raw):
+            self._report(path, UNUSED)
         return StoryMeta(
             name=self._text("name", self._file.parent.name),
             description=self._text("description", ""),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from engine import disk
+from engine.addresses import UNUSED, address_keys
 from engine.agents import AgentDefinition, AgentInput, agent, agents
 from engine.agents.older_layout import OLD_IDS, old_block_warnings
 from engine.blocks.bundles import Bundle, agent_bundle, disarmed, parse_bundle, story_bundle
@@ -114,8 +115,11 @@ def read_bundle(data: bytes, file: Path, agent: str | None) -> Bundle:
     value = disk.parse_json(data, file)
     try:
         bundle = parse_bundle(value, agent)
-        lost = disk.repeated_keys(file, data)
-        return replace(bundle, notes=(*bundle.notes, *map(str, lost))) if lost else bundle
+        told = list(disk.repeated_keys(file, data))
+        for path in address_keys(value):
+            line = disk.json_line(data.decode("utf-8", "replace"), path)
+            told.append(Problem(UNUSED, file, dotted(path), line))
+        return replace(bundle, notes=(*bundle.notes, *(problem.told() for problem in told))) if told else bundle
     except ConfigFault as fault:
         line = disk.json_line(data.decode("utf-8", "replace"), fault.path)
         raise InvalidFile(fault.reason, file=file, field=dotted(fault.path), line=line) from None

@@ -254,6 +254,8 @@ class Generation:
             config_hash=_hash(config),
             clarify_round=asked,
         )
+        for problem in self._passed_over(session.story, definition.name, provider):
+            run.warn(problem.told())
         host.calls = calls_of(definition.name, lambda invocation: self._invoked(run, session, invocation, provider))
         return run
 
@@ -433,6 +435,12 @@ class Generation:
         if base is session.base and not session.waiting and session.document.config is config:
             return session.prompt()
         return assemble(base, config, workspace.evaluate(base, config))
+
+    def _passed_over(self, story: str, name: str, provider: str | None) -> tuple[Problem, ...]:
+        """What the story says of the model that is asked and could not be followed; of a named provider, nothing."""
+        if provider is not None:
+            return ()
+        return tuple(problem for problem in self._workspace.models.resolve(story, name).problems if problem.file)
 
     def _asked_model(self, story: str, name: str, provider: str | None, model: str | None) -> str | None:
         """The model whose instructions count, where it is another one than the agent resolves to."""

@@ -205,9 +205,9 @@ def test_everything_that_the_editor_shows_of_the_engine_is_translated() -> None:
 
 WHOLLY = (
     "blocks/bundles", "blocks/changes", "blocks/config", "budget", "chat/store", "disk", "document/document",
-    "json_text", "models/provider_files", "models/providers", "models/resolution", "models/wire/profiles", "prompt",
-    "runs/run", "runs/turn", "scripts/outcome", "scripts/sandbox", "session", "story/meta", "workspace/analyses",
-    "workspace/conversations", "workspace/exchange", "workspace/generation", "workspace/history",
+    "hooks", "json_text", "models/provider_files", "models/providers", "models/resolution", "models/wire/profiles",
+    "prompt", "runs/run", "runs/turn", "scripts/outcome", "scripts/sandbox", "session", "story/meta",
+    "workspace/analyses", "workspace/conversations", "workspace/exchange", "workspace/generation", "workspace/history",
 )  # fmt: skip
 """Modules whose texts the editor shows, however they come to be given: as a value, a reason, a noun in another text."""
 NOT_SHOWN = {
