@@ -11,7 +11,7 @@ import pytest
 from engine.models.wire import detection
 from engine.models.wire.profiles import LocalServer
 from tests.cli.conftest import Run
-from tests.mock_provider.scripts import DONE, chunk, plain
+from tests.mock_provider.scripts import DONE, chunk, plain, plain_message
 from tests.mock_provider.server import Reply
 from tests.mock_provider.serving import Serve
 
@@ -69,6 +69,38 @@ def test_what_a_provider_has(run: Run, story: Path, serve: Serve) -> None:
     assert document[0] == {"id": "m-1", "name": None, "context": 32768, "maxOutput": None}
 
 
+def test_trials_and_lists_of_the_messages_api(run: Run, story: Path, serve: Serve) -> None:
+    def failing(status: int, kind: str) -> list[Any]:
+        error = {"type": "error", "error": {"type": kind, "message": "model: m"}}
+        return [Reply(status, error, {"x-should-retry": "false"})]
+
+    mock = serve(
+        plain_message("yes"),
+        [Reply(200, {"data": [{"id": "claude-b", "display_name": "B"}], "has_more": True, "last_id": "claude-b"})],
+        [Reply(200, {"data": [{"id": "claude-a", "display_name": "A"}], "has_more": False})],
+        failing(404, "not_found_error"),
+        failing(404, "not_found_error"),
+        failing(529, "overloaded_error"),
+    )
+    arguments = ("--preset", "anthropic", "--base-url", mock.base_url, "--model", "claude-b", "--key-env", "MINE_KEY")
+    assert run("providers", "add", "mine", *arguments).code == 0
+    done = run("providers", "test", "mine")
+    assert (done.code, done.text) == (0, "") and "mine answers: claude-x" in done.err and "yes" in done.err
+    rows = run("providers", "models", "mine").text.splitlines()
+    assert [row.split() for row in rows[1:]] == [["claude-b", "B"], ["claude-a", "A"]]
+    done = run("providers", "test", "mine")
+    assert done.code == 1 and "there is no model 'claude-b' there" in done.err
+    done = run("providers", "models", "mine")
+    assert done.code == 1 and "there is no list of models at this address" in done.err
+    assert "claude-b" not in done.err and "providers models" not in done.err
+    done = run("providers", "test", "mine")
+    assert done.code == 1 and "HTTP 529, overloaded_error" in done.err and KEY not in done.err
+    trial, first, second = "/v1/messages", "/v1/models", "/v1/models?after_id=claude-b"
+    assert [sent.path for sent in mock.received] == [trial, first, second, trial, first, trial]
+    assert {sent.headers["x-api-key"] for sent in mock.received} == {KEY}
+    assert {sent.headers["anthropic-version"] for sent in mock.received} == {"2023-06-01"}
+
+
 def test_servers_that_are_found(run: Run, story: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     mock = serve([Reply(200, {"data": [{"id": "qwen3", "owned_by": "library"}]})])
     port = int(mock.base_url.removesuffix("/v1").rsplit(":")[-1])
@@ -79,6 +111,11 @@ def test_servers_that_are_found(run: Run, story: Path, serve: Serve, monkeypatch
     assert command in done.err
     assert run(*command.split()).code == 0
     assert run("providers", "detect", "--json").document[0]["preset"] == "ollama"
+    closed = serve([Reply(401, {"error": "Unauthorized"})])
+    port = int(closed.base_url.removesuffix("/v1").rsplit(":")[-1])
+    monkeypatch.setattr(detection, "local_servers", lambda: (LocalServer("vllm", port, ("vllm",)),))
+    done = run("providers", "detect")
+    assert "it wants a key" in done.text and "--model MODEL --key-env NAME" in done.err
     monkeypatch.setattr(detection, "local_servers", lambda: ())
     done = run("providers", "detect")
     assert (done.code, done.text, "nothing answers" in done.err) == (0, "", True)

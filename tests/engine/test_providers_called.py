@@ -17,7 +17,7 @@ from engine.runs import Run, read_log
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY, WRITER
 from tests.mock_provider.scripts import DONE, chunk, plain, plain_message
-from tests.mock_provider.server import Reply, Sleep, mock_provider
+from tests.mock_provider.server import MockProvider, Reply, Sleep, mock_provider
 from tests.mock_provider.serving import Serve
 
 KEY = "sk-do-not-show-me-456"
@@ -270,8 +270,86 @@ async def test_servers_of_this_machine() -> None:
         mock_provider([Reply(404, {})]) as other,
         mock_provider([DONE]) as odd,
     ):
-        ports = [int(mock.base_url.rsplit(":")[-1].removesuffix("/v1")) for mock in (ollama, page, other, odd)]
+        ports = [port_of(mock) for mock in (ollama, page, other, odd)]
         found = await detect([LocalServer("vllm", port, ()) for port in (*ports, 9)])
         assert [(server.preset, server.base_url) for server in found] == [("ollama", ollama.base_url)]
         assert [model.id for model in found[0].models] == ["q"]
         assert {sent.path for sent in ollama.received} == {"/v1/models"}
+
+
+SERVERS: dict[str, Any] = {
+    "ollama": {
+        "object": "list",
+        "data": [
+            {"id": "hf.co/x/y:Q4", "object": "model", "created": 1, "owned_by": "bartowski"},
+            {"id": "qwen3:8b", "object": "model", "created": 1, "owned_by": "library"},
+        ],
+    },
+    "lmstudio": {
+        "data": [
+            {"id": "text-embedding-nomic-embed-text-v1.5", "object": "model", "owned_by": "organization_owner"},
+            {"id": "qwen2.5-7b-instruct", "object": "model", "owned_by": "organization_owner"},
+        ],
+        "object": "list",
+    },
+    "llamacpp": {
+        "models": [{"name": "/models/q.gguf", "model": "/models/q.gguf", "type": "model"}],
+        "object": "list",
+        "data": [
+            {
+                "id": "/models/q.gguf",
+                "object": "model",
+                "created": 1,
+                "owned_by": "llamacpp",
+                "meta": {"vocab_type": 2, "n_ctx": 8192, "n_ctx_train": 131072},
+            }
+        ],
+    },
+    "vllm": {
+        "object": "list",
+        "data": [
+            {
+                "id": "Qwen/Qwen3-8B",
+                "object": "model",
+                "created": 1,
+                "owned_by": "vllm",
+                "root": "Qwen/Qwen3-8B",
+                "parent": None,
+                "max_model_len": 32768,
+                "permission": [{"id": "modelperm-1", "object": "model_permission"}],
+            }
+        ],
+    },
+}
+"""What each server answers to a request for its models."""
+
+
+@pytest.mark.parametrize("preset", SERVERS)
+async def test_a_server_is_known_by_what_it_says_of_itself(preset: str) -> None:
+    async with mock_provider([Reply(200, SERVERS[preset])]) as mock:
+        other = next(name for name in SERVERS if name != preset)
+        (found,) = await detect([LocalServer(other, port_of(mock), ())])
+        assert (found.preset, found.base_url, found.wants_key) == (preset, mock.base_url, False)
+        assert [model.id for model in found.models] == [entry["id"] for entry in SERVERS[preset]["data"]]
+        assert found.models[0].context == {"llamacpp": 8192, "vllm": 32768}.get(preset)
+        (sent,) = mock.received
+        assert (sent.method, sent.path) == ("GET", "/v1/models") and "authorization" not in sent.headers
+
+
+async def test_a_server_without_a_model_and_one_that_wants_a_key_are_there_too() -> None:
+    async with (
+        mock_provider([Reply(200, {"object": "list", "data": None})]) as empty,
+        mock_provider([Reply(401, {"error": "Unauthorized"})]) as closed,
+        mock_provider([Reply(403, {"detail": "log in"})]) as other,
+        mock_provider([Reply(503, {"error": {"message": "Loading model", "code": 503}})]) as loading,
+    ):
+        servers = zip(("ollama", "vllm", "vllm", "llamacpp"), (empty, closed, other, loading), strict=True)
+        found = await detect([LocalServer(preset, port_of(mock), ()) for preset, mock in servers])
+    assert [(server.preset, server.base_url, server.models, server.wants_key) for server in found] == [
+        ("ollama", empty.base_url, (), False),
+        ("vllm", closed.base_url, (), True),
+    ]
+
+
+def port_of(mock: MockProvider) -> int:
+    return int(mock.base_url.rsplit(":")[-1].removesuffix("/v1"))

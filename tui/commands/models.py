@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Collection
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -323,6 +324,7 @@ def detect_providers(workspace: Workspace, as_json: bool) -> None:
                     "preset": server.preset,
                     "baseURL": server.base_url,
                     "models": [_model_document(listed) for listed in server.models],
+                    "wantsKey": server.wants_key,
                 }
                 for server in found
             ]
@@ -332,14 +334,19 @@ def detect_providers(workspace: Workspace, as_json: bool) -> None:
         message("nothing answers at the usual ports of Ollama, LM Studio, llama.cpp and vLLM")
         return
     rows = [
-        (server.preset, server.base_url, ", ".join(listed.id for listed in server.models[:5]) or "none")
+        (
+            server.preset,
+            server.base_url,
+            "it wants a key" if server.wants_key else ", ".join(listed.id for listed in server.models[:5]) or "none",
+        )
         for server in found
     ]
     write(table(("PRESET", "ADDRESS", "MODELS"), rows))
-    server = found[0]
-    first = server.models[0].id if server.models else "MODEL"
+    server = next((server for server in found if server.models), found[0])
+    first = next((listed.id for listed in server.models if "embed" not in listed.id.casefold()), "MODEL")
     address = f"--preset {server.preset} --base-url {server.base_url}"
-    message(f"add one with: stonehand providers add {server.preset} {address} --model {first}")
+    key = " --key-env NAME" if server.wants_key else ""
+    message(f"add one with: {PROGRAM} providers add {server.preset} {address} --model {shlex.quote(first)}{key}")
 
 
 def _model_document(listed: ListedModel) -> dict[str, Any]:

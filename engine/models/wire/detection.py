@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.models.wire.documents import read_json
-from engine.models.wire.listing import ListedModel, listed_models, owner_of
+from engine.models.wire.listing import ListedModel, listed_models, owners_of
 from engine.models.wire.profiles import LocalServer, local_servers
 
 if TYPE_CHECKING:
@@ -21,11 +21,14 @@ LIST_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server that answers: the preset it goes by, the base URL to add it with, and its models."""
+    """A server that answers: the preset it goes by, the base URL to add it with, and its models; none where it wants a
+    key first.
+    """
 
     preset: str
     base_url: str
-    models: tuple[ListedModel, ...]
+    models: tuple[ListedModel, ...] = ()
+    wants_key: bool = False
 
 
 async def detect(servers: Sequence[LocalServer] | None = None) -> tuple[FoundServer, ...]:
@@ -47,7 +50,8 @@ async def _look(client: httpx.AsyncClient, server: LocalServer, known: Sequence[
     data = bytearray()
     try:
         async with client.stream("GET", f"{base}/models") as response:
-            if not response.is_success:
+            refused = response.status_code in (401, 403)
+            if not (response.is_success or refused):
                 return None
             async for chunk in response.aiter_bytes():
                 data += chunk
@@ -56,10 +60,16 @@ async def _look(client: httpx.AsyncClient, server: LocalServer, known: Sequence[
         document = read_json(bytes(data))
     except (httpx.HTTPError, ValueError):
         return None
+    if refused:
+        return FoundServer(server.preset, base, wants_key=True) if _is_error(document) else None
     models = listed_models(document)
     if models is None:
         return None
     # Ports are taken by others, too; what a server says of itself counts.
-    owner = owner_of(document)
-    preset = next((other.preset for other in known if owner in other.owner), server.preset)
-    return FoundServer(preset, base, models)
+    named = (other.preset for owner in owners_of(document) for other in known if owner in other.owner)
+    return FoundServer(next(named, server.preset), base, models)
+
+
+def _is_error(document: object) -> bool:
+    """Whether a refusal is worded as servers of models do; other programs answer at these ports, too."""
+    return isinstance(document, dict) and "error" in document

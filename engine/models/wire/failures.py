@@ -54,8 +54,8 @@ _MODERATED: Final = re.compile(r"moderation|guardrail|flagged|content policy", r
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who was asked, for the line a person reads: the provider's label, its address, where its key is, and which
-    secrets no message may show.
+    """Who was asked, for the line a person reads: the provider's label, its address, the model (empty: for its list of
+    models), where its key is, and which secrets no message may show.
     """
 
     label: str
@@ -243,7 +243,9 @@ def _cause(failure: Failure, caller: Caller) -> str:
         "network": "the connection failed",
         "too_large": "the prompt is longer than the model takes",
         "bad_request": "the request was not understood",
-        "not_found": Phrase("there is no model {model!r} there, or the address is wrong", model=caller.model),
+        "not_found": Phrase("there is no model {model!r} there, or the address is wrong", model=caller.model)
+        if caller.model
+        else "there is no list of models at this address",
         "abort": "stopped",
     }[failure.kind]
 
@@ -267,7 +269,9 @@ def _advice(failure: Failure, caller: Caller) -> str:
         "network": Phrase("check that {address} can be reached", address=caller.address),
         "too_large": "switch blocks off or shorten them, or choose a model with a larger context",
         "bad_request": "",
-        "not_found": "`stonehand providers models` lists what is there; check base_url",
+        "not_found": "`stonehand providers models` lists what is there; check base_url"
+        if caller.model
+        else "check base_url; some services have no such list",
         "abort": "",
     }[failure.kind]
 

@@ -221,7 +221,7 @@ class HttpWire:
         import httpx
 
         profile = self._profile(self.model)
-        caller = self._caller(self.model)
+        caller = self._caller("")
         headers = self._headers(profile)
         if isinstance(headers, Failure):
             raise CallFailed(explained(headers, caller))

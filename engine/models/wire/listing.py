@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-_CONTEXT: Final = ("context_length", "max_model_len", "context_window", "max_context_length", "max_input_tokens")
+_CONTEXT: Final = (
+    "context_length",
+    "max_model_len",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+    "n_ctx",
+)
 _OUTPUT: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
 
@@ -23,6 +30,8 @@ class ListedModel:
 def listed_models(document: Any) -> tuple[ListedModel, ...] | None:
     """The models in an answer to `GET /models`; None where it is no list of models."""
     entries = document.get("data", document.get("models")) if isinstance(document, Mapping) else document
+    if isinstance(document, Mapping) and entries is None and document.get("object") == "list":
+        return ()  # Ollama's list when it has no model
     if not isinstance(entries, list):
         return None
     found: dict[str, ListedModel] = {}
@@ -34,8 +43,8 @@ def listed_models(document: Any) -> tuple[ListedModel, ...] | None:
             continue
         name = entry.get("display_name") or entry.get("name")
         identity = identity.removeprefix("models/")  # Gemini's
-        top = entry.get("top_provider")
-        places = (entry, top if isinstance(top, Mapping) else {})
+        within = (entry.get("top_provider"), entry.get("meta"))  # OpenRouter's, llama.cpp's
+        places = (entry, *(place for place in within if isinstance(place, Mapping)))
         found.setdefault(
             identity,
             ListedModel(
@@ -56,13 +65,11 @@ def next_page(document: Any) -> str:
     return last if isinstance(last, str) else ""
 
 
-def owner_of(document: Any) -> str:
-    """Who a list of models says owns the first of them; a local server names itself so."""
+def owners_of(document: Any) -> tuple[str, ...]:
+    """Who a list of models says owns them, in its order; a local server names itself so, at least for some."""
     entries = document.get("data") if isinstance(document, Mapping) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and isinstance(owner := entry.get("owned_by"), str):
-            return owner
-    return ""
+    owners = (entry.get("owned_by") for entry in (entries or ()) if isinstance(entry, Mapping))
+    return tuple(dict.fromkeys(owner for owner in owners if isinstance(owner, str)))
 
 
 def _size(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.models.wire.answer import Answer
-from engine.models.wire.base import ChatMessage, Failure, Request, Usage, Wire
+from engine.models.wire.base import ChatMessage, Failure, ModelWire, Request, Usage, Wire
 
 ASKED: Final = Request((ChatMessage("user", "Answer with the one word: yes"),), "", max_output_tokens=64, cache=False)
 
@@ -33,7 +33,7 @@ async def try_wire(wire: Wire) -> Trial:
         async for event in events:
             answer.add(event)
     return Trial(
-        answer.start.model if answer.start is not None else "",
+        (answer.start.model if answer.start is not None else "") or (wire.model if isinstance(wire, ModelWire) else ""),
         answer.text,
         time.monotonic() - begun,
         answer.usage,
