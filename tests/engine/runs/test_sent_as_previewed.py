@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from engine.agents import agents
+from engine.agents import agent, agents
 from engine.models.wire.http_wire import payload
+from engine.models.wire.profiles import Shaping
 from engine.workspace import Workspace
 from tests.engine.conftest import STORY
 from tests.mock_provider.scripts import plain, plain_message
@@ -18,7 +19,8 @@ from tests.mock_provider.serving import Serve
 from tests.stories import make_story
 
 ROLES = ("system", "user")
-PRESETS = ("openai", "anthropic", "deepseek", "ollama")
+CHAT = ("openai", "deepseek", "ollama", "openrouter")
+SHAPINGS = get_args(Shaping)
 
 
 def random_config(rng: random.Random, ids: list[str], tools: tuple[str, ...]) -> dict[str, Any]:
@@ -56,33 +58,59 @@ def random_config(rng: random.Random, ids: list[str], tools: tuple[str, ...]) ->
     }
 
 
-@pytest.mark.parametrize("seed", range(8))
+def providers_of(base_urls: dict[str, str]) -> str:
+    """The user's file of providers: for each preset and each way to shape roles one, named so."""
+    return "".join(
+        f'[providers.{preset}-{shaping}]\nname = "M"\npreset = "{preset}"\nbase_url = "{url}"\n'
+        f'default_model = "m"\nprofile = {{ shaping = "{shaping}" }}\n'
+        for preset, url in base_urls.items()
+        for shaping in SHAPINGS
+    )
+
+
+@pytest.mark.parametrize("name", [item.name for item in agents()])
 def test_what_is_previewed_is_what_is_received(
-    data: Path, opened: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch, seed: int
+    data: Path, tmp_path: Path, opened: Any, serve: Serve, name: str
 ) -> None:
-    rng = random.Random(seed)
-    definition = rng.choice([item for item in agents() if item.subject is None])
+    """Of every agent, with a config made at random, over both APIs and with every way to shape roles."""
+    definition = agent(name)
+    rng = random.Random(name)
     ids = ["instructions", "tools", "story-info", "prose-recent", "author-input", "fragment-catalog", "story-summary"]
-    make_story(data, configs={definition.name: random_config(rng, ids, definition.tools)})
-    preset = rng.choice(PRESETS)
-    mock = serve(plain_message("Hi") if preset == "anthropic" else plain("Hi"))
-    entry = {"id": "mine", "name": "M", "baseURL": mock.base_url, "apiKey": "k", "defaultModel": "m", "preset": preset}
-    (data / "config.json").write_text(json.dumps({"providers": [entry], "defaultProviderId": "mine"}), "utf-8")
+    make_story(data, configs={name: random_config(rng, ids, definition.tools)})
+    chat, messages = serve(plain("Hi")), serve(plain_message("Hi"))
+    config = tmp_path / "config"
+    config.mkdir()
+    presets = dict.fromkeys(rng.sample(CHAT, 1), chat.base_url) | {"anthropic": messages.base_url}
+    (config / "providers.toml").write_text(providers_of(presets), "utf-8")
     workspace: Workspace = opened()
-    session = workspace.session(STORY, definition.name)
-    session.author_input = rng.choice(("Go on.", "", "Ünïcode 字 \U0001f600"))
+    target = None
+    if definition.subject is not None:
+        target = "ch-bafego" if "character" in definition.subject.types else "pr-aaaa00"
+    session = workspace.session(STORY, name, target=target)
+    session.author_input = rng.choice(("Go on.", "Ünïcode 字 \U0001f600"))
     session.install(session.load())
-    shown = workspace.wires.request_body(session.prompt())
-    assert shown is not None
-    view = workspace.generation.start(workspace.generation.prepare(session)).result(20)
-    assert view.phase == "done", view.failure
-    (sent,) = mock.received
-    assert sent.body == payload(shown.body)
-    log = json.loads(next((data / "stories" / STORY / "branches/main/generation-logs").glob("*.json")).read_bytes())
-    assert log["stonehand"]["requestHashes"] == [shown.hash]
-    offered = {tool.name for tool in workspace.generation.tools_of(session.prompt())}
-    named = {tool.get("name") or tool["function"]["name"] for tool in sent.document.get("tools", [])}
-    assert named == offered and not offered & set(session.prompt().disabled_tools)
+    for preset, shaping in itertools.product(presets, SHAPINGS):
+        provider = f"{preset}-{shaping}"
+        mock = messages if preset == "anthropic" else chat
+        prompt = workspace.generation.prompt_like(session)
+        shown = workspace.wires.request_body(prompt, provider)
+        assert shown is not None
+        run = workspace.generation.prepare(session, provider=provider)
+        view = workspace.generation.start(run).result(20)
+        assert view.phase == "done", view.failure
+        sent = mock.received[-1]
+        assert sent.body == payload(shown.body)
+        log = workspace.runs.log(STORY, "main", run.log_id)
+        assert log["stonehand"]["requestHashes"] == [shown.hash]
+        offered = {tool.name for tool in workspace.generation.tools_of(prompt)}
+        named = {tool.get("name") or tool["function"]["name"] for tool in sent.document.get("tools", [])}
+        assert named == offered and not offered & set(prompt.disabled_tools)
+        roles = [message["role"] for message in sent.document["messages"]]
+        if shaping == "single":
+            assert roles == ["user"] and "system" not in sent.document
+        if shaping in ("merge", "semi-strict", "strict"):
+            assert all(one != two for one, two in itertools.pairwise(roles))
+    assert len(chat.received) + len(messages.received) == 2 * len(SHAPINGS)
 
 
 def test_what_tools_cost_counts(workspace: Workspace) -> None:
