@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from engine.chat import Conversation, ConversationStore, history
+from engine.errors import StonehandError
 from engine.models.wire.retry import retry_delay
 from engine.runs import read_log
 from engine.workspace import Workspace
@@ -24,10 +25,13 @@ from tests.engine.test_providers_called import configure
 from tests.mock_provider.scripts import COUNTED, DONE, call, chunk, plain
 from tests.mock_provider.server import Close, Reply, Sleep, Step
 from tests.mock_provider.serving import Serve
-from tests.stories import make_story
+from tests.stories import DEFAULT_PROSE, make_story
 
 ROOT = Path(__file__).parents[3]
 LIBRARIAN = "librarian.chat"
+PACES = ("linger", "continue", "end")
+ANALYSIS = ("librarian/analyses/", "librarian/index.json", "librarian/state.json", "fragments/pr-aaaa01.json")
+"""What an analysis is written to, in this order."""
 TEXT = "Half a line."
 WHOLE = f"{TEXT}\n\nDone."
 ANSWER: list[Step] = [
@@ -45,6 +49,20 @@ EDITING: list[Step] = [*ANSWER[:3], call(0, "a", "editFragments", json.dumps({"o
 WAITING: list[Step] = [*ANSWER[:3], Sleep(60)]
 BUSY: list[Step] = [Reply(503, {"error": {"message": "busy"}}, {"retry-after": "50"})]
 ENDS = plain("Done.")
+
+
+def calling(name: str, arguments: dict[str, Any]) -> list[Step]:
+    """An answer with a call of one tool."""
+    return [*ANSWER[:3], call(0, "a", name, json.dumps(arguments)), *ANSWER[5:]]
+
+
+PLAIN = plain("Half ", "a line.")
+BREAKS: list[Step] = [*ANSWER[:3], Close()]
+MENTION = {"fragmentId": "ch-bafego", "text": "Ines"}
+REPORTING = calling("reportAnalysis", {"summary": "She counts.", "mentions": [MENTION]})
+PACED = [{"title": "T", "description": "D", "instruction": "I", "pacing": pacing} for pacing in PACES]
+DIRECTING = calling("proposeDirections", {"directions": PACED})
+CLARIFYING = calling("askClarifyingQuestions", {"questions": [{"question": "Who sees it?", "header": "Witness"}]})
 MOMENTS: dict[str, list[list[Step]]] = {
     "talk reasoning": [ANSWER, ENDS],
     "talk text": [ANSWER, ENDS],
@@ -56,9 +74,29 @@ MOMENTS: dict[str, list[list[Step]]] = {
     "talk finish": [ANSWER, ENDS],
     "talk saving": [ANSWER, ENDS],
     "talk saved": [ANSWER, ENDS],
+    "write reasoning": [ANSWER, ENDS],
     "write text": [WAITING],
+    "write tool-call": [ANSWER, ENDS],
+    "write tool-result": [ANSWER, ENDS],
+    "write retry": [BUSY],
+    "write error": [BREAKS],
     "write finish": [ANSWER, ENDS],
+    "plan phase": [PLAIN, ENDS],
+    "plan prewriter-text": [ANSWER, ENDS],
+    "plan prewriter-reset": [ANSWER, ENDS],
+    "plan prewriter-directions": [DIRECTING, ENDS],
+    "plan clarify-questions": [CLARIFYING],
+    "plan text": [PLAIN, WAITING],
+    "plan finish": [PLAIN, ENDS],
+    "analyze reasoning": [REPORTING, ENDS],
+    "analyze tool-call": [REPORTING, ENDS],
+    "analyze tool-result": [REPORTING, ENDS],
+    "analyze error": [REPORTING, BREAKS],
+    "analyze finish": [REPORTING, ENDS],
+    **{f"analyze write {number}": [REPORTING, ENDS] for number in range(1, len(ANALYSIS) + 1)},
 }
+
+PLANS = {"generationMode": "prewriter", "clarifyBeforeGenerate": True}
 
 # One process that forks for each moment: starting an interpreter takes longer than all the rest.
 SCRIPT = """
@@ -88,13 +126,24 @@ def until(condition):
 def child(data, what, moment):
     engine.workspace.passages.RECORDED_EVERY = 0.01
     workspace = Workspace(data, state=data / "state")
-    told = watched(moment) if not (what == "write" and moment == "text") else None
-    if what == "write":
-        session = workspace.session("the-quay", "generation.writer")
+    told = watched(moment) if not (what in ("write", "plan") and moment == "text") else None
+    if moment.startswith("write "):
+        left, replace = int(moment[6:]), disk._replace
+        def counting(one, two, *more):
+            nonlocal left
+            if "state" not in Path(two).relative_to(data).parts:
+                if not left:
+                    die()
+                left -= 1
+            replace(one, two, *more)
+        disk._replace = counting
+    if what != "talk":
+        session = workspace.session("the-quay", "librarian.analyze" if what == "analyze" else "generation.writer")
         run = workspace.generation.prepare(session, on_event=told)
         workspace.generate(run)
         parts = data / "state" / "passages"
-        until(lambda: any(part.read_text() == "Half a line." for part in parts.glob("*.part")))
+        written = lambda: any(part.read_text() == "Half a line." for part in parts.glob("*.part"))
+        until(lambda: (moment == "text" and written()) or (moment == "retry" and run.view().retry))
     talk = workspace.conversations
     store = talk.store("the-quay", "librarian.chat")
     if moment in ("saving", "saved"):
@@ -127,7 +176,7 @@ def test_killed_at_each_event_everything_holds_together(tmp_path: Path, state: P
     before: dict[str, dict[str, tuple[bytes, int]]] = {}
     for name, scripts in MOMENTS.items():
         data = begun[name] = tmp_path / name.replace(" ", "-")
-        make_story(data)
+        make_story(data, settings=PLANS if name.startswith("plan ") else None)
         configure(data, serve(*scripts).base_url)
         store = conversations(data, state)
         store.create(messages=said("Who?", "Ines."))
@@ -176,9 +225,15 @@ def check(name: str, data: Path, before: dict[str, tuple[bytes, int]]) -> None:
         }
         beside = {file for file in changed if "generation-logs" in file or file.endswith("token-usage.json")}
         left = [file.read_text("utf-8") for file in workspace.passages.left()]
-        if what == "write":
+        if what == "analyze":
+            assert left == []
+            check_analysis(workspace, data, changed - beside, moment)
+            return
+        if what != "talk":
             assert changed == beside, "no passage is in the story that was not kept"
-            assert left == [TEXT] if moment == "text" else all(WHOLE.startswith(text) for text in left)
+            # Of a passage that is planned, the brief is kept until there is a text.
+            arrived = all(any(whole.startswith(text) for whole in (WHOLE, "Done.")) for text in left)
+            assert left == [TEXT] if moment == "text" else arrived and len(left) <= 1, (name, left)
             return
         assert left == []
         names = {Path(file).name for file in changed - beside}
@@ -189,6 +244,21 @@ def check(name: str, data: Path, before: dict[str, tuple[bytes, int]]) -> None:
         assert all(json.loads((data / file).read_bytes()) for file in beside)
     finally:
         workspace.close()
+
+
+def check_analysis(workspace: Workspace, data: Path, changed: set[str], moment: str) -> None:
+    """As many files of the analysis as were written are there, whole, in their order; the passage's text stands."""
+    written = int(moment.removeprefix("write ")) if moment.startswith("write ") else 0
+    root = "stories/the-quay/branches/main/"
+    whole = sorted(file for file in changed if ".tmp-" not in file)
+    places = [next(at for at, name in enumerate(ANALYSIS) if file.startswith(root + name)) for file in whole]
+    assert sorted(places) == list(range(written)), moment
+    assert all(json.loads((data / file).read_bytes()) for file in whole)
+    passage = json.loads((data / root / ANALYSIS[3]).read_bytes())
+    assert passage["content"] == DEFAULT_PROSE[1]
+    found = workspace.analyses.latest(STORY, "main")
+    assert (found is None) == (not written)
+    assert found is None or (found.findings.summary, found.findings.mentions[0].text) == ("She counts.", "Ines")
 
 
 def assert_goes_on(known: Conversation, *, answered: bool) -> None:
@@ -234,4 +304,39 @@ def test_the_server_gone_at_each_of_its_events(
         logged = read_log(story / "branches/main", log.id)
         assert log.failed and "broke off" in log.error and logged["generatedText"] in answer.content
     assert tree(story / "branches/main/fragments") == fragments
+    assert [finding for finding in workspace.doctor() if "config.json" not in str(finding)] == []
+
+
+@pytest.mark.parametrize("name", ["generation.writer", "librarian.analyze"])
+def test_the_server_gone_while_a_passage_is_written_or_analyzed(
+    workspace: Workspace, data: Path, story: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("engine.models.wire.http_wire.retry_delay", lambda *_, **__: None)
+    answer = REPORTING if name == "librarian.analyze" else ANSWER
+    fragments = tree(story / "branches/main/fragments")
+    for at in range(len(answer) + 1):
+        # Behind the finish it is an answer; the request after it, with what the tool gave, breaks off.
+        called = at > len(answer) - 3
+        configure(data, serve([*answer[:at], Close()], [Close()]).base_url)
+        session = workspace.session(STORY, name)
+        session.install(session.load())
+        run = workspace.generation.prepare(session)
+        view = workspace.generate(run).result(20)
+        log = workspace.runs.log(STORY, "main", run.log_id)
+        assert view.phase == "failed" and "broke off" in view.failure, at
+        assert log["generatedText"] == "".join(("", "", "Half ", "a line.")[: min(at, 3) + 1])
+        assert log["fragmentId"] is None
+        assert "broke off" in log["stonehand"]["error"]["message"]
+        assert [done["toolName"] for done in log["toolCalls"]] == [call.name for call in view.calls]
+        assert len(view.calls) == called
+        if name == "generation.writer":
+            with pytest.raises(StonehandError, match="failed, so nothing was saved"):
+                workspace.passages.keep(run)
+            workspace.passages.discard(run)
+        found = workspace.analyses.latest(STORY, "main")
+        assert (found is not None) == (called and name == "librarian.analyze")
+        assert found is None or found.findings.summary == "She counts."
+    if name == "generation.writer":
+        assert tree(story / "branches/main/fragments") == fragments
+    assert workspace.passages.left() == []
     assert [finding for finding in workspace.doctor() if "config.json" not in str(finding)] == []
