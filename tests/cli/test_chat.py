@@ -81,7 +81,8 @@ def test_renamed_deleted_and_refused(run: Run, story: Path) -> None:
     for _ in range(2):
         assert run(*LIBRARIAN, "Hi", "--new", "--pace", "0", "--provider", "rehearsal").code == 0
     first, second = (item["id"] for item in run(*LIBRARIAN, "--list", "--json").document)
-    assert run(*LIBRARIAN, "--conversation", first, "--rename", "The\nletter").code == 0
+    done = run(*LIBRARIAN, "--conversation", first, "--rename", "The\nletter")
+    assert (done.code, done.text) == (0, "") and f"{first}: The letter" in done.err
     done = run(*LIBRARIAN, "--conversation", second, "--delete")
     assert done.code == 0 and "a copy is" in done.err
     listed = run(*LIBRARIAN, "--list").text

@@ -435,6 +435,8 @@ def _rename(store: ConversationStore, conversation: str, title: str, as_json: bo
         warn(problem)
     if as_json:
         write_json({"id": renamed.id, "title": renamed.title})
+    else:
+        message(f"{renamed.id}: {renamed.title}")
     return DONE
 
 

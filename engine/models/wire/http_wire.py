@@ -361,6 +361,8 @@ class HttpWire:
         """Whether a server that drops the beginning of a long prompt without a word seems to have done it."""
         if usage is None or not self._profile(request.model).truncates_front:
             return None
+        if not usage.input_tokens:  # older Ollamas count nothing where the prompt is in their cache
+            return None
         estimate = sum(estimate_tokens(message.content) for message in request.messages)
         if usage.input_tokens >= estimate * FRONT_SHARE or estimate - usage.input_tokens < FRONT_TOKENS:
             return None

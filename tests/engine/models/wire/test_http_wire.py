@@ -398,7 +398,7 @@ async def test_silence_is_given_up_and_comments_are_no_silence(api: str) -> None
         assert ask.waited == [0.5, 1.0]
 
 
-@pytest.mark.parametrize("reported", [9000, 2048])
+@pytest.mark.parametrize("reported", [9000, 2048, 0])
 async def test_a_prompt_cut_off_at_the_front_is_told_of(reported: int) -> None:
     prompt = Request((ChatMessage("user", "The tide comes in over the stones. " * 1200),), "")
     usage = {"prompt_tokens": reported, "completion_tokens": 2}
