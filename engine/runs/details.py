@@ -72,6 +72,12 @@ class RunDetail:
         return error_in(self.log)
 
     @property
+    def clarify(self) -> Mapping[str, Any]:
+        """What the prewriter asked the author, its `questions` and their `round`; empty when it asked nothing."""
+        found = own_part(self.log).get("clarify")
+        return {key: found[key] for key in ("questions", "round") if key in found} if isinstance(found, Mapping) else {}
+
+    @property
     def request_hashes(self) -> tuple[str, ...]:
         """The hashes of the bodies that were sent, the prewriter's first."""
         return tuple(

@@ -86,6 +86,10 @@ def generation_log(run: Run, created_at: str) -> dict[str, Any]:
         own["warnings"] = list(view.warnings)
     if view.error is not None:
         own["error"] = {key: value for key, value in ErrorEvent(view.error).as_json().items() if key != "type"}
+    if view.answered_by:
+        own["answeredBy"] = view.answered_by
+    if view.questions:
+        own["clarify"] = {"questions": [item.document() for item in view.questions], "round": run.clarify_round}
     if run.analysis_id:
         own["analysisId"] = run.analysis_id
     log[OWN_KEY] = own

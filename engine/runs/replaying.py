@@ -18,6 +18,9 @@ TEXTS: Final = ("text", "reasoning", "prewriter-text")
 """The types of steps that are pieces of a text."""
 
 
+CLARIFY: Final = "clarify"
+"""Why a run ends whose prewriter asked the author."""
+
 _CALL_WORDS: Final = 6
 """Words whose time a call takes."""
 
@@ -47,7 +50,10 @@ def replay_steps(detail: RunDetail) -> Iterator[ReplayStep]:
         yield from _texts("prewriter-text", detail.brief)
         if proposals := detail.log.get("prewriterDirections"):
             yield _step("prewriter-directions", directions=proposals)
-        yield _step("phase", phase="writing")
+        if asked := detail.clarify:
+            yield _step("clarify-questions", **asked)
+        if detail.record.finish != CLARIFY:
+            yield _step("phase", phase="writing")
     yield from _texts("reasoning", detail.reasoning)
     for call in detail.calls:
         if not call.planning:

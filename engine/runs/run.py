@@ -161,6 +161,11 @@ class Run:
         return self._turn.setup.wire
 
     @property
+    def clarify_round(self) -> int:
+        """Which round of questions this run's are, counted from 1."""
+        return self._round + 1
+
+    @property
     def model(self) -> str:
         """The model that was asked; where none was named, the one that answers."""
         return self._turn.model
@@ -362,7 +367,7 @@ class Run:
             return False
         with self._lock:
             self._finish = "clarify"
-        self._told(ClarifyEvent(turn.collected.questions, self._round + 1))
+        self._told(ClarifyEvent(turn.collected.questions, self.clarify_round))
         return True
 
     async def _reviewed(self, brief: str) -> str:

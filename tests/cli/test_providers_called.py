@@ -138,6 +138,8 @@ def test_a_passage_that_breaks_off(run: Run, story: Path, serve: Serve) -> None:
     done = run("generate", "the-quay", "--input", "Go.", "--provider", "mine", "--save")
     assert (done.code, done.text) == (1, "The tide \n")
     assert "broke off" in done.err and "saved" not in done.err
+    done = run("generate", "the-quay", "--input", "Go.", "--provider", "mine", "--json")
+    assert (done.code, done.document["finish"]) == (1, "error") and "broke off" in done.document["failure"]
 
 
 def test_a_passage_that_was_cut_off_at_its_limit(run: Run, story: Path, serve: Serve) -> None:

@@ -406,6 +406,7 @@ def _document(run: Run, provider: str, saved: Saved | None, proposed: tuple[Prop
         **({"answeredBy": view.answered_by} if view.answered_by else {}),
         **({"prewriterModel": run.planner.model} if run.planner is not None else {}),
         "finish": view.finish,
+        **({"failure": view.failure} if view.failure else {}),
         "inputTokens": view.input_tokens,
         "outputTokens": view.output_tokens,
         "seconds": round(view.seconds, 3),

@@ -16,6 +16,7 @@ from engine.models.wire.base import Failure, Start, Stop, Text, Usage
 from engine.models.wire.events import Retry, ToolArgs, ToolStart
 from engine.runs import Run, UnkeptPassages, read_log
 from engine.runs.records import RunRecords
+from engine.runs.replaying import replay_steps
 from engine.tools import Span
 from engine.tools.collected import analysis_of
 from engine.workspace import Workspace
@@ -423,6 +424,8 @@ def test_questions_end_the_run_and_the_answers_begin_another(workspace: Workspac
     )
     assert told[-2]["type"] == "clarify-questions" and told[-2]["round"] == 1
     assert told[-1]["finishReason"] == "clarify"
+    steps = [step.data for step in replay_steps(workspace.runs.detail(STORY, None, run.log_id))]
+    assert steps[-2:] == told[-2:] and [step["phase"] for step in steps if step["type"] == "phase"] == ["prewriting"]
     with pytest.raises(StonehandError):
         workspace.passages.keep(run)
     last = Scripted(says("Plan."))
