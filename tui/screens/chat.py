@@ -439,7 +439,7 @@ class ChatScreen(WorkingScreen[None]):
 
         session = self._session
         if await take_back(self, session.story, session.branch, session.agent):
-            self._show_state()
+            self._show_keys(self._turn is not None and bool(self._turn.waiting))
 
     def _follow(self) -> None:
         profile = self.stonehand.profile

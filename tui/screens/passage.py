@@ -241,7 +241,7 @@ class PassageScreen(PassageAsking):
                 self.say(of_engine(seen.warnings[0]), warning=True)
             elif seen.phase == "done" and not (seen.text.strip() or seen.questions or seen.plans):
                 self.say(t("passage.no-text"), warning=True)
-            if self._questions_wait and self.query_one("#passage").has_focus and self.app.screen is self:
+            if self._questions_wait and self.focused is self.query_one("#passage") and self.app.screen is self:
                 self.action_answer()
         self._show_status()
 
@@ -295,6 +295,7 @@ class PassageScreen(PassageAsking):
             )
             parts = [
                 f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
+                self._fate(seen),
                 seen.model if run.planner is not None and run.planner.asked != run.turn.asked else "",
                 waits,
                 about,
@@ -302,21 +303,35 @@ class PassageScreen(PassageAsking):
                 t("passage.seconds", seconds=f"{seen.seconds:.1f}" if seen.finished else second),
                 t("passage.tokens", sent=sent, received=received),
             ]
-            if seen.finished and self._kept and seen.text.strip() and not seen.failure:
-                parts.append(t("passage.kept"))
-            elif seen.finished and not self._kept and seen.text.strip():
-                parts.append(t("passage.undecided"))
             if self._brief_shown and not seen.reviewing and not self._brief_left:
                 parts.insert(0, t("passage.brief-shown"))
             text = " · ".join(filter(None, parts))
         self.query_one("#status", Static).update(Content(visible(text)))
         self._show_keys()
 
+    def _fate(self, seen: RunView) -> str:
+        """What has become of a passage that is complete, or can."""
+        if not seen.finished or not seen.text.strip() or (self._kept and seen.failure):
+            return ""
+        return t("passage.kept" if self._kept else "passage.undecided")
+
     def _show_keys(self) -> None:
-        """The keys that matter now: first that of changes to the story which can be taken back."""
-        keys, changed = bar_keys(self.stonehand.keys, "passage"), self._changed
-        first = [key for key in keys if changed and key[2].id == "passage-take-back"]
-        self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id != "passage-take-back")])
+        """The keys that have something to do now: first what waits, and changes that can be taken back."""
+        run = self._run
+        seen = run.view() if run is not None else None
+        undecided = seen is not None and not self._kept
+        waits = self._questions_wait or (seen is not None and bool(seen.waiting_plans or seen.reviewing))
+        for_some = {
+            "answer": waits,
+            "passage-take-back": self._changed,
+            "stop": self.running or self._suggesting is not None,
+            "keep": undecided and not self.running,
+            "discard": undecided,
+            "brief": self._brief_left or (seen is not None and bool(seen.brief)),
+        }
+        keys = [key for key in bar_keys(self.stonehand.keys, "passage") if for_some.get(key[2].id, True)]
+        keys.sort(key=lambda key: key[2].id not in ("answer", "passage-take-back"))
+        self.query_one("#keys", KeyBar).show(keys)
 
     def _what_waits(self, seen: RunView | None) -> str:
         """What the author is asked to do."""

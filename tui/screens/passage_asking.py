@@ -322,12 +322,13 @@ class PassageAsking(WorkingScreen[None]):
     def _show_brief(self, shown: bool) -> None:
         self._brief_shown = shown
         editing = shown and (self._reviewing or self._brief_left)
-        focused = self._brief_editor is not None and self._brief_editor.has_focus
+        focused = self._brief_editor is not None and self.focused is self._brief_editor
+        looking = self.focused is self.query_one("#passage")
         if self._brief_editor is not None:
             self._brief_editor.display = editing
         self.query_one("#passage", StreamView).display = not editing
         if editing and self._brief_editor is not None:
-            if self.query_one("#passage").has_focus:
+            if looking:
                 self._brief_editor.focus()
         elif focused:
             self.query_one("#passage").focus()
