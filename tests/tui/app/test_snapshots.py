@@ -15,6 +15,8 @@ from engine.blocks.apply import ScriptResult
 from engine.document import SaveState
 from engine.models.wire.replay import ReplayWire
 from engine.runs import Run, RunView
+from engine.tools.offering import CORE
+from engine.workspace.generation import Generation
 from engine.workspace.wires import Wires
 from tests.chatting import Scripted, calling
 from tests.engine.runs.test_history import write_log
@@ -33,6 +35,7 @@ from tui.screens.chat import ChatScreen
 from tui.screens.choice import ChoiceDialog
 from tui.screens.compare import CompareScreen
 from tui.screens.conflict import ConflictScreen
+from tui.screens.directions import DirectionsDialog
 from tui.screens.help import HelpScreen
 from tui.screens.jump import JumpDialog
 from tui.screens.model import ModelDialog
@@ -42,6 +45,7 @@ from tui.screens.pick import PickDialog
 from tui.screens.plan import PlanDialog
 from tui.screens.preview import PreviewDialog
 from tui.screens.prompt import PromptScreen
+from tui.screens.question import QuestionDialog
 from tui.screens.replay import ReplayScreen
 from tui.screens.report import ReportDialog
 from tui.screens.run_diff import RunDiffScreen
@@ -495,6 +499,68 @@ async def test_a_conflict_block_by_block(editor: Open, snapshots: Snapshots) -> 
         await snapshots.check(ed, "conflict/by-block")
 
 
+async def test_author_and_agents_ask_each_other(
+    editor: Open, snapshots: Snapshots, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = data / "stories/the-quay/meta.json"
+    document = json.loads(file.read_bytes())
+    document["settings"] |= {"generationMode": "prewriter", "clarifyBeforeGenerate": True}
+    file.write_text(json.dumps(document), "utf-8")
+    write_providers(tmp_path / "config")
+    questions = [
+        {"question": "Who sees the storm come in?", "header": "Witness",
+         "options": [{"label": "Ines", "description": "from the office"}, {"label": "Nobody"}]},
+        {"question": "Which omens are there?", "header": "Omens", "multiSelect": True,
+         "options": [{"label": "gulls"}, {"label": "fog"}]},
+    ]  # fmt: skip
+    direction = {"description": "They wait for the tide.", "instruction": "Let them wait until the light fails."}
+    directions = [
+        {"title": title, "pacing": pacing, **direction}
+        for title, pacing in (("Wait", "linger"), ("The storm", "continue"), ("Home", "end"))
+    ]
+    change = {"op": "replace_text", "fragmentId": "kn-mirafa", "oldText": "Nine", "newText": "Ten"}
+    wires = {
+        "generation.prewriter": Scripted(
+            calling("askClarifyingQuestions", questions=questions),
+            ["The storm comes in from the west. End on the bell."],
+        ),
+        "generation.writer": Scripted(
+            calling("editFragments", rationale="She counted again.", operations=[change]), ["The storm came."]
+        ),
+        "directions.suggest": Scripted([json.dumps(directions)]),
+    }
+    monkeypatch.setattr(Wires, "of", lambda _self, prompt, *_given, **_named: wires[prompt.agent])
+    monkeypatch.setattr(Generation, "_tools", lambda *_, **__: (CORE["askClarifyingQuestions"], CORE["editFragments"]))
+    async with editor() as ed:
+        await ed.press("g")
+        await on(ed, PassageScreen)
+        await ed.until(lambda: "far · gpt-4" in ed.lines()[0])
+        await ed.press("ctrl+n")
+        await on(ed, DirectionsDialog)
+        await snapshots.check(ed, "passage/directions")
+        await ed.press("escape")
+        await on(ed, PassageScreen)
+        await ed.type("A storm.")
+        await ed.press("ctrl+g")
+        await on(ed, QuestionDialog)
+        await snapshots.check(ed, "passage/question")
+        await ed.press("enter")
+        await ed.until(lambda: ed.shows("Which omens are there?"))
+        await ed.press("space")
+        await snapshots.check(ed, "passage/question-several")
+        await ed.press("enter")
+        await ed.until(lambda: ed.shows("End on the bell."), "the brief")
+        await snapshots.check(ed, "passage/brief")
+        await ed.press("ctrl+g")
+        await ed.until(lambda: ed.shows("one change to the story waits"), "the changes")
+        await ed.press("f2")
+        await on(ed, PlanDialog)
+        await snapshots.check(ed, "passage/change")
+        await ed.press("a")
+        await ed.until(lambda: ed.shows("The storm came.") and ed.shows("f7 take back"), "the passage")
+        await snapshots.check(ed, "passage/changed")
+
+
 async def test_agents_on_fragments(editor: Open, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
     async def opened(agent: str) -> AgentRunScreen:
         await ed.desk.open_story("the-quay", None, agent)
@@ -535,6 +601,15 @@ async def test_agents_on_fragments(editor: Open, snapshots: Snapshots, monkeypat
         await ed.press("a")
         await ed.until(lambda: ed.app.screen is screen and ed.shows("Changed:"))
         await snapshots.check(ed, "agent-run/changed")
+        await ed.press("f7")
+        await ed.until(lambda: ed.shows("Changed, and taken back:"))
+        await snapshots.check(ed, "agent-run/taken-back")
+        await ed.press("f2")
+        await on(ed, PromptScreen)
+        await ed.until(lambda: ed.app.screen.query_one(PromptView).blocks)
+        await snapshots.check(ed, "agent-run/prompt")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is screen)
         await ed.press("escape")
         await ed.until(lambda: ed.app.screen is ed.desk)
         wires.pop(0)
@@ -542,6 +617,11 @@ async def test_agents_on_fragments(editor: Open, snapshots: Snapshots, monkeypat
         await ed.press("ctrl+g")
         await ed.until(lambda: ed.shows("The berths"))
         await snapshots.check(ed, "agent-run/analysis", ((40, 12), *SIZES))
+        await ed.press("f8")
+        await on(ed, PlanDialog)
+        await snapshots.check(ed, "agent-run/proposal")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is screen)
         language.use("zh")
         try:
             screen.say_again()
