@@ -295,9 +295,8 @@ class PassageScreen(PassageAsking):
             )
             parts = [
                 f"{phase}: {seen.tool} {seen.target}".rstrip() if seen.tool else phase,
-                self._fate(seen),
+                *((waits, self._fate(seen)) if self._brief_shown else (self._fate(seen), waits)),
                 seen.model if run.planner is not None and run.planner.asked != run.turn.asked else "",
-                waits,
                 about,
                 t("passage.changed", count=changed) if changed else "",
                 t("passage.seconds", seconds=f"{seen.seconds:.1f}" if seen.finished else second),
