@@ -60,7 +60,7 @@ class Saver:
     def keep_trying(self, session: Session) -> None:
         """Look at an unsaved session again and again until it is saved: what is in the way may go away by itself."""
         self._failed.setdefault(session, "")
-        if self._retry is None:
+        if self._retry is None and self._on_screen:
             self._retry = self._screen.set_timer(RETRY_PAUSE, self._try_again)
 
     def _try_again(self) -> None:
@@ -78,7 +78,7 @@ class Saver:
                 self.keep_trying(session)
             else:
                 del self._failed[session]
-        self._changed()
+        self._tell_changed()
 
     async def _save(self, session: Session) -> None:
         try:
@@ -101,7 +101,16 @@ class Saver:
                 self.keep_trying(session)
             else:
                 self._failed.pop(session, None)
+            self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        # A write goes on when the program is left: it may end after the screen has.
+        if self._on_screen:
             self._changed()
+
+    @property
+    def _on_screen(self) -> bool:
+        return self._screen.is_attached and self._screen.app.is_running
 
     def flush(self, sessions: Iterable[Session]) -> None:
         """Save on this thread, for a program that is being ended; what can't be saved stays in the journal."""

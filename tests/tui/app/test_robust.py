@@ -15,6 +15,7 @@ from engine import disk
 from engine.document import SaveState
 from engine.document import journal as journal_module
 from engine.scripts import ScriptEngine
+from engine.workspace import Workspace
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tui import language
@@ -343,6 +344,18 @@ async def test_that_changes_are_no_longer_told_of_is_said_and_they_are_seen_all_
         config["overrides"]["story-info"] = {"enabled": False}
         ed.file().write_text(json.dumps(config))
         await ed.until(lambda: "✗ story-info" in ed.line_of("story-info"), "the change")
+
+
+async def test_a_save_that_ends_after_the_screen_is_no_fault(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.saver.SAVE_PAUSE", 600)
+    async with editor() as ed:
+        await ed.goto("story-info")
+        await ed.press("space")
+        saver, session = ed.desk._saver, ed.session
+    monkeypatch.setattr(Workspace, "save", lambda *_: None)
+    with ed.app._context():
+        await saver.now(session)
+    assert saver._retry is None, "nothing is tried again"
 
 
 async def test_a_direction_survives_a_crash(editor: Open) -> None:
