@@ -30,13 +30,15 @@ Place = Literal[
     "run-diff",
     "replay",
     "passage",
+    "question",
     "agent-run",
     "chat",
 ]
 """Where an action can be used: anywhere, on the main screen, on it while no text is typed into, in the compiled
 prompt, in the request it becomes, where two texts are compared, in the comparison of the prompt with an earlier one,
 in the order of pinned fragments, among past runs, in the comparison of two of them, in the replay of one, in the
-generate screen, in the screen for agents that work on a fragment, in a conversation."""
+generate screen, in a question that is asked there, in the screen for agents that work on a fragment, in a
+conversation."""
 
 PLACES: tuple[Place, ...] = (
     "list",
@@ -50,6 +52,7 @@ PLACES: tuple[Place, ...] = (
     "run-diff",
     "replay",
     "passage",
+    "question",
     "agent-run",
     "chat",
     "app",
@@ -234,6 +237,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("answer", ("f2",), "passage", priority=True),
     Action("brief", ("f3",), "passage", priority=True),
     Action("passage-take-back", ("f7",), "passage", priority=True),
+    # a question of the prewriter
+    Action("question-choose", ("space",), "question"),
+    Action("question-skip", ("ctrl+n",), "question", priority=True),
+    Action("question-write", ("ctrl+g", "f5"), "question", priority=True),
     # an agent on a fragment
     Action("agent-begin", ("ctrl+g", "f5"), "agent-run", priority=True),
     Action("agent-stop", ("ctrl+x",), "agent-run", priority=True),

@@ -21,7 +21,7 @@ from textual.worker import Worker, WorkerState
 from engine.errors import Problem, StonehandError
 from tui import language
 from tui.actions import ACTIONS, Action, Place, key_name
-from tui.bindings import bindings_for
+from tui.bindings import STOPPING, bindings_for, stopping_bindings
 from tui.caret import CaretApp
 from tui.diff_display import DiffDisplayApp
 from tui.ending import ended_by_signals, let_go_of_lost_terminal, release_input
@@ -87,7 +87,7 @@ class StonehandApp(
 
     TITLE = "Stonehand"
     CSS_PATH = "styles/app.tcss"
-    BINDINGS = bindings_for("app")
+    BINDINGS = [*bindings_for("app"), *stopping_bindings()]
     COMMANDS = {Actions}
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
@@ -271,6 +271,29 @@ class StonehandApp(
             await node.run_action(action.method)
 
         return run
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Stopping from a dialog is for what runs behind it: otherwise its key does what it does in the dialog."""
+        if action == "stop_behind":
+            return self._stoppable_behind(str(parameters[0])) is not None
+        return super().check_action(action, parameters)
+
+    async def action_stop_behind(self, action_id: str) -> None:
+        """Stop what runs on the screen behind a dialog."""
+        behind = self._stoppable_behind(action_id)
+        if behind is not None:
+            await behind.run_action(STOPPING[action_id].method)
+
+    def _stoppable_behind(self, action_id: str) -> Screen[object] | None:
+        """The screen behind a dialog, if this action would stop something there now."""
+        action = STOPPING[action_id]
+        if not isinstance(self.screen, ModalScreen):
+            return None
+        screens: Iterable[Screen[object]] = reversed(self.screen_stack)
+        behind = next((screen for screen in screens if not isinstance(screen, ModalScreen)), None)
+        if behind is None or not self._usable_on(behind, action) or not behind.check_action(action.method, ()):
+            return None
+        return behind
 
     def action_command_palette(self) -> None:
         if self.use_command_palette and not isinstance(self.screen, CommandPalette):

@@ -209,6 +209,7 @@ def meet(one: Place, other: Place) -> bool:
         {"replay", "app"},
         {"request", "app"},
         {"passage", "app"},
+        {"question", "app"},
         {"agent-run", "app"},
         {"chat", "app"},
     )

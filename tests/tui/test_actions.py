@@ -17,6 +17,7 @@ from tui.screens.desk import DeskScreen
 from tui.screens.fragment_order import FragmentOrderScreen
 from tui.screens.passage import PassageScreen
 from tui.screens.prompt import PromptScreen
+from tui.screens.question import QuestionDialog
 from tui.screens.replay import ReplayScreen
 from tui.screens.request import RequestScreen
 from tui.screens.run_diff import RunDiffScreen
@@ -35,6 +36,7 @@ OWNERS: dict[str, type] = {
     "run-diff": RunDiffScreen,
     "replay": ReplayScreen,
     "passage": PassageScreen,
+    "question": QuestionDialog,
     "agent-run": AgentRunScreen,
     "chat": ChatScreen,
 }

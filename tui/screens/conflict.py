@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.style import Style
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 _NAME = 24
 """Cells of the column of names."""
+
+
+class Differences(OptionList):
+    """What differs, a line each; `clicked` is the version that the last click was on, None beside all of them."""
+
+    clicked: str | None = None
+
+    def on_click(self, event: events.Click) -> None:
+        # Before the list's own handler, which has the option chosen.
+        self.clicked = event.style.meta.get("side")
 
 
 class ConflictScreen(ModalScreen["Mapping[Key, Side] | None"]):
@@ -54,7 +65,7 @@ class ConflictScreen(ModalScreen["Mapping[Key, Side] | None"]):
         with Vertical(classes="dialog wide", id="conflict") as dialog:
             dialog.border_title = t("conflict.title")
             dialog.border_subtitle = t("conflict.hint")
-            yield OptionList(*(Option(self._line(item)) for item in self._differences), id="differences")
+            yield Differences(*(Option(self._line(item)) for item in self._differences), id="differences")
             with VerticalScroll(id="chosen", can_focus=False):
                 yield Static("", id="chosen-text", markup=False)
             with Horizontal(classes="buttons"):
@@ -73,14 +84,15 @@ class ConflictScreen(ModalScreen["Mapping[Key, Side] | None"]):
     # -- what is shown
 
     def _line(self, item: Difference) -> Content:
-        parts: list[tuple[str, str]] = [(fit(visible(self._called(item)), _NAME), ""), (" ", "")]
+        line = Content(f"{fit(visible(self._called(item)), _NAME)} ")
         for side in ("mine", "both", "theirs"):
             if side not in item.sides:
                 continue
             word = t(f"conflict.{side}")
             chosen = side == self._chosen[item.key]
-            parts.append((f"[{word}]", "bold $text-primary") if chosen else (f" {word} ", "$text-muted"))
-        return Content.assemble(*parts)
+            text, style = (f"[{word}]", "bold $text-primary") if chosen else (f" {word} ", "$text-muted")
+            line += Content.styled(text, style).stylize(Style.from_meta({"side": side}))
+        return line
 
     def _called(self, item: Difference) -> str:
         kind, key = item.key
@@ -143,7 +155,12 @@ class ConflictScreen(ModalScreen["Mapping[Key, Side] | None"]):
 
     @on(OptionList.OptionSelected)
     def _clicked(self) -> None:
-        self.action_turn(1)
+        item, side = self._current, self.query_one(Differences).clicked
+        if item is None or side is None:
+            self.action_turn(1)
+        else:
+            self._take(item, cast("Side", side))
+            self._show()
 
     @on(Button.Pressed)
     def _pressed(self, message: Button.Pressed) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -16,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from engine.runs import Answer
 from tui.actions import Place
+from tui.bindings import bindings_for
 from tui.language import t
 from tui.safe_text import visible
 from tui.widgets.line_input import LineInput
@@ -33,12 +35,10 @@ class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
     to `remember` as it is typed.
     """
 
-    places: tuple[Place, ...] = ("app",)
-    BINDINGS = [
-        ("escape", "end('later')", "Later"),
-        ("ctrl+n", "skip", "Skip"),
-        ("ctrl+g,f5", "end('write')", "Write"),
-        ("space", "choose", "Choose"),
+    places: tuple[Place, ...] = ("question",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for("question"),
+        Binding("escape", "leave", "Later"),
     ]
 
     def __init__(
@@ -82,9 +82,9 @@ class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
                 self._choose(at)
         else:
             self._answer = replace(self._answer, chosen=(at,))
-        self.action_end("next")
+        self._end("next")
 
-    def action_choose(self) -> None:
+    def action_question_choose(self) -> None:
         """Choose an option, or not, of a question that may have several answers."""
         options = self.query_one(OptionList)
         if self._question.several and options.has_focus and options.highlighted is not None:
@@ -106,19 +106,28 @@ class QuestionDialog(ModalScreen[tuple[Answer, Then]]):
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
-        self.action_end("next")
+        self._end("next")
 
     @on(Button.Pressed)
     def _pressed(self, message: Button.Pressed) -> None:
         if message.button.id == "skip":
-            self.action_skip()
+            self.action_question_skip()
         else:
-            self.action_end(message.button.id)  # type: ignore[arg-type]
+            self._end(message.button.id)  # type: ignore[arg-type]
 
-    def action_skip(self) -> None:
+    def action_question_skip(self) -> None:
+        """Leave the question without an answer, for the next one."""
         self.dismiss((Answer(), "next"))
 
-    def action_end(self, then: Then) -> None:
+    def action_question_write(self) -> None:
+        """Have the passage written with the answers there are."""
+        self._end("write")
+
+    def action_leave(self) -> None:
+        """Leave this question, and those after it, for later."""
+        self._end("later")
+
+    def _end(self, then: Then) -> None:
         words = self.query_one("#words", LineInput).value
         chosen = self._answer.chosen
         if words.strip() and not self._question.several and then == "next" and self.query_one("#words").has_focus:

@@ -333,3 +333,10 @@ async def test_an_order_a_branch_and_a_title_are_given_by_clicks(editor: Open) -
         await ed.type("!")
         await ed.pilot.click("#done")
         await ed.until(lambda: ed.shows("Who?!"), "its new title")
+        chat = ed.app.screen
+        await ed.press("ctrl+o")
+        await ed.until(lambda: isinstance(ed.app.screen, ConversationsDialog))
+        await ed.pilot.pause()
+        await ed.pilot.click("#new")
+        await ed.until(lambda: ed.app.screen is chat and not ed.shows("Who?!"), "a new conversation")
+        assert chat.query_one("#chat").content_region.area and not chat._turn

@@ -165,6 +165,29 @@ async def test_conflict_block_by_block(editor: Open) -> None:
         assert {"story-info", "prose-recent"} <= set(ed.config()["overrides"])
 
 
+async def test_a_version_in_a_conflict_is_taken_by_a_click_on_it(editor: Open) -> None:
+    async with editor((80, 24)) as ed:
+        await two_texts(ed)
+        await by_block(ed)
+
+        async def click(name: str, word: str) -> None:
+            row = next(y for y, line in enumerate(ed.lines()) if name in line)
+            await ed.pilot.click(offset=(ed.lines()[row].index(word) + 1, row))
+
+        for _ in range(2):
+            await click("House style", "theirs")
+            await ed.until(lambda: ed.shows("Their sentences."), "what is taken stays so")
+        await click("House style", "mine")
+        await ed.until(lambda: ed.shows("My own words."))
+        await click("House style", "House")
+        await ed.until(lambda: ed.shows("Their sentences."), "beside the versions it is the next one")
+        await click("prose-recent", "mine")
+        await ed.pilot.click("#done")
+        await ed.saved()
+        assert ed.custom("House style")["content"] == "Their sentences."
+        assert set(ed.config()["overrides"]) & {"prose-recent", "story-info"} == {"story-info"}
+
+
 @pytest.mark.parametrize(("button", "mine"), [("all-mine", True), ("all-theirs", False)])
 async def test_conflict_one_side_everywhere_by_mouse(editor: Open, button: str, mine: bool) -> None:
     async with editor() as ed:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from engine.models.wire.base import Failure
+from engine.runs import Answer
+from engine.tools import Question
+from engine.tools.collected import Option
 from engine.tools.offering import CORE
 from engine.workspace.generation import Generation
 from engine.workspace.wires import Wires
@@ -18,6 +21,7 @@ from tests.tui.app.providers import write_providers
 from tests.tui.app.test_passage_screen import finished, generating, screen
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui.keymap import Keymap
 from tui.screens.choice import ChoiceDialog
 from tui.screens.directions import DirectionsDialog
 from tui.screens.passage import PassageScreen
@@ -119,6 +123,28 @@ async def test_questions_then_a_brief_then_the_passage(
         assert ed.shows("The storm came.")
         await ed.press("ctrl+s")
         await ed.until(lambda: ed.said.startswith("kept as pr-"))
+
+
+async def test_the_keys_of_a_question_are_those_of_the_key_map(editor: Open) -> None:
+    given: list[object] = []
+    question = Question("Who sees it?", "Witness", options=(Option("Ines"), Option("Nobody")), several=True)
+    keys = Keymap({"question-skip": "f7", "question-write": "f6", "question-choose": "c"})
+    async with editor((80, 24), keymap=keys) as ed:
+        for key, then in (("f7", "next"), ("f6", "write"), ("escape", "later")):
+            ed.app.push_screen(QuestionDialog(question, Answer(), 1, 1, lambda _: None), given.append)
+            await fronted(ed, QuestionDialog)
+            assert ed.shows("skip (f7)") and ed.shows("write now (f6)") and ed.shows("c chooses")
+            await ed.press("c")
+            await ed.until(lambda: ed.shows("[x] Ines"))
+            titles = [entry.title for entry in ed.app.get_system_commands(ed.app.screen)]
+            assert "Leave the question without an answer" in titles
+            await ed.press("f1")
+            await ed.until(lambda: ed.shows("A question before writing") and ed.shows("Write now, with the answers"))
+            await ed.press("escape")
+            await fronted(ed, QuestionDialog)
+            await ed.press(key)
+            await ed.until(lambda then=then: given and given[-1][1] == then)  # type: ignore[index]
+        assert [answer.chosen for answer, _ in given] == [(), (0,), (0,)]  # type: ignore[misc]
 
 
 async def test_a_brief_that_waits_can_be_stopped_and_is_on_record(

@@ -19,6 +19,7 @@ from engine.workspace.wires import Wires
 from tests.engine.runs.scripted import Scripted, says
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
+from tui.keymap import Keymap
 from tui.screens.choice import ChoiceDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
@@ -159,6 +160,25 @@ async def test_stop_and_again(editor: Open, monkeypatch: pytest.MonkeyPatch) -> 
         await finished(ed)
         await ed.press("ctrl+d")
         assert view.text == "" and ed.focus == "direction"
+
+
+async def test_what_is_written_is_stopped_under_a_dialog(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with editor(keymap=Keymap({"stop": "f7"})) as ed:
+        monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 40.0)
+        view = await generating(ed)
+        front = screen(ed)
+        await begun(ed)
+        await ed.until(lambda: view.text.strip())
+        await ed.press("escape")
+        await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog), "whether to stay")
+        await ed.press("ctrl+x")
+        assert front.running, "the key in force is another"
+        await ed.press("f7")
+        await ed.until(lambda: not front.running)
+        assert isinstance(ed.app.screen, ChoiceDialog), "the dialog stays"
+        await ed.press("f7", "escape")
+        await finished(ed)
+        assert ed.shows("stopped")
 
 
 async def test_discard(editor: Open) -> None:
