@@ -92,7 +92,7 @@ class StonehandApp(
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ESCAPE_TO_MINIMIZE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-slim"), (60, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (LEAST_WIDTH, "-slim"), (60, "-wide"), (110, "-broad")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (LEAST_HEIGHT, "-short"), (16, "-tall")]
 
     def __init__(

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from rich.color import ColorType
+from textual.widgets._toast import Toast
 
 from tests.thorough import times
 from tests.tui.app.test_no_color import hues
@@ -13,8 +14,32 @@ from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tests.tui.walk import every_screen
 from tui.terminal import profile
+from tui.widgets.bars import KeyBar
 
 STORM = [(200, 60), (20, 5), (1, 1), (90, 24), (3, 40), (110, 2), (200, 1), (1, 60), (0, 0), (40, 10), (120, 40)]
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (100, 30)])
+async def test_a_notice_covers_nothing_that_is_worked_on(editor: Open, size: tuple[int, int]) -> None:
+    async with editor(size=size) as ed:
+
+        def clear() -> bool:
+            toasts = [toast.region for toast in ed.app.screen.query(Toast) if toast.region]
+            working = [widget for widget in ed.app.screen.query("*") if widget.focusable or isinstance(widget, KeyBar)]
+            used = [widget.region for widget in working if widget.region]
+            apart = not any(region.overlaps(toast) for region in used for toast in toasts)
+            return bool(toasts and used) and apart and toasts[-1].bottom >= size[1]
+
+        ed.app.notify("one that is so long that it takes two lines at least, here too " * 2, title="Title", timeout=60)
+        ed.app.notify("another", severity="warning", timeout=60)
+        await ed.press("end")
+        await ed.until(clear, "room for both in front of the list")
+        assert any("›" in line for line in ed.list_lines()), "the row of the cursor is in sight"
+        for key in ("a", "escape", "g"):
+            await ed.press(key)
+            await ed.until(clear, f"room for both after {key}")
+        ed.app.clear_notifications()
+        await ed.until(lambda: ed.app.screen.query_one(KeyBar).region.bottom == size[1], "the room again")
 
 
 async def resize(ed: Editor, width: int, height: int) -> None:
