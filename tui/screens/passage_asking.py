@@ -283,10 +283,7 @@ class PassageAsking(WorkingScreen[None]):
             self._brief_editor = TextEditor(id="brief")
             await self.mount(self._brief_editor, after=self.query_one("#passage"))
         self._brief_editor.load(brief)
-        looking = self.focused is self.query_one("#passage")
         self._show_brief(True)
-        if looking and self.app.screen is self:
-            self._brief_editor.focus()
 
     def _use_brief(self) -> None:
         """Write from the brief as it stands in its editor."""
@@ -321,17 +318,16 @@ class PassageAsking(WorkingScreen[None]):
 
     def _show_brief(self, shown: bool) -> None:
         self._brief_shown = shown
-        editing = shown and (self._reviewing or self._brief_left)
-        focused = self._brief_editor is not None and self.focused is self._brief_editor
-        looking = self.focused is self.query_one("#passage")
-        if self._brief_editor is not None:
-            self._brief_editor.display = editing
-        self.query_one("#passage", StreamView).display = not editing
-        if editing and self._brief_editor is not None:
-            if looking:
-                self._brief_editor.focus()
-        elif focused:
-            self.query_one("#passage").focus()
+        passage, brief = self.query_one("#passage", StreamView), self._brief_editor
+        editing = brief is not None and shown and (self._reviewing or self._brief_left)
+        shows, hides = (brief, passage) if editing else (passage, brief)
+        assert shows is not None
+        shows.display = True
+        # Before it is hidden: what is hidden with the focus gives it up, a moment later and to nobody.
+        if hides is not None and self.focused is hides:
+            self.set_focus(shows)
+        if hides is not None:
+            hides.display = False
 
     # -- directions
 

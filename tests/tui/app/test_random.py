@@ -63,6 +63,7 @@ async def check(ed: Editor) -> None:
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
     view = ed.app.screen.query_one(PromptView)
+    await ed.until(lambda: view.text, "the text of the prompt")
     assert view.text == "\n\n".join(message.content for message in prompt.messages)
     await ed.press("escape")
     assert parse_config(ed.config()) == ed.session.document.config
