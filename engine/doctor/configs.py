@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+from engine.addresses import UNUSED, address_keys
 from engine.agents import AgentDefinition, agents
 from engine.agents.older_layout import renamed_block, successor
 from engine.blocks.config import (
@@ -67,6 +68,8 @@ def config_findings(
         except StonehandError as error:
             yield Finding.of(error.problem, set_aside(file, source.data, "the agent has its default config then"))
             continue
+        for path in address_keys(value):
+            yield source.found(UNUSED, path, "take it out")
         faults = config_faults(value)
         for fault in faults:
             line = json_line(source.data.decode("utf-8-sig", "replace"), fault.path)

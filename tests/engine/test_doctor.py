@@ -67,6 +67,20 @@ def test_an_invalid_config_says_field_and_line(story: Path) -> None:
     assert "narrator" in message
 
 
+def test_an_address_or_key_that_a_story_brings_along_is_found(story: Path) -> None:
+    write_config(story, '{"overrides": {"tools": {"enabled": true,\n"headers": {"A": "b"}}},\n"apiBase": "http://x"}')
+    meta = json.loads((story / "meta.json").read_bytes())
+    meta["settings"]["modelOverrides"] = {WRITER: {"modelId": "m", "apiKey": "sk-secret"}}
+    (story / "meta.json").write_text(json.dumps(meta), "utf-8")
+    problems = found(story)
+    assert {(file, field, line) for file, field, line, _ in problems} == {
+        (f"{WRITER}.json", "overrides.tools.headers", 2),
+        (f"{WRITER}.json", "apiBase", 3),
+        ("meta.json", f"settings.modelOverrides.{WRITER}.apiKey", 1),
+    }
+    assert all(message.startswith("is not used") for *_, message in problems)
+
+
 def test_keys_that_stand_twice_are_found_in_every_file(story: Path) -> None:
     write_config(story, '{"overrides": {"tools": {\n"enabled": false,\n"enabled": true}},\n"x": [{"a": 1}, {"a": 1}]}')
     for name in (
