@@ -222,9 +222,9 @@ class PassageAsking(WorkingScreen[None]):
 
     def action_passage_take_back(self) -> None:
         """Take back what the agent changed last."""
-        self.begin(self._take_back, "ask", exclusive=True)
+        self.begin(self._take_changes_back, "ask", exclusive=True)
 
-    async def _take_back(self) -> None:
+    async def _take_changes_back(self) -> None:
         from tui.screens.taking_back import take_back
 
         session = self._session
