@@ -228,7 +228,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("stop", ("ctrl+x",), "passage", priority=True),
     Action("keep", ("ctrl+s", "f9"), "passage", priority=True),
     Action("discard", ("ctrl+d",), "passage"),
-    Action("take-back", ("f8", "u", "ctrl+z"), "passage"),
+    Action("unkeep", ("f8", "u", "ctrl+z"), "passage"),
     Action("find-direction", ("ctrl+f",), "passage", priority=True),
     Action("external-direction", ("ctrl+e", "f4"), "passage", priority=True),
     Action("provider", ("ctrl+o",), "passage", priority=True),

@@ -474,7 +474,7 @@ class PassageScreen(PassageAsking):
         self._show_status()
         return True
 
-    def action_take_back(self) -> None:
+    def action_unkeep(self) -> None:
         """Take what was kept last out of the story again; it can be kept after all."""
         if self.running:
             self.say(t("passage.writing"), warning=True)
@@ -484,9 +484,9 @@ class PassageScreen(PassageAsking):
             self.say(t("passage.nothing-kept"), warning=True)
         else:
             run, target = self._kept_runs.pop()
-            self.begin(lambda: self._take_back(run, target), "take-back")
+            self.begin(lambda: self._unkeep(run, target), "unkeep")
 
-    async def _take_back(self, run: Run, target: Target) -> None:
+    async def _unkeep(self, run: Run, target: Target) -> None:
         try:
             shown = await self.wait(lambda: self.workspace.passages.take_back(run))
         except StonehandError as error:

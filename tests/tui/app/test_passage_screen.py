@@ -163,7 +163,7 @@ async def test_stop_and_again(editor: Open, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_what_is_written_is_stopped_under_a_dialog(editor: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with editor(keymap=Keymap({"stop": "f10"})) as ed:
+    async with editor(keymap=Keymap({"stop": "f6"})) as ed:
         monkeypatch.setattr("engine.workspace.wires.WORDS_PER_SECOND", 40.0)
         view = await generating(ed)
         front = screen(ed)
@@ -173,10 +173,10 @@ async def test_what_is_written_is_stopped_under_a_dialog(editor: Open, monkeypat
         await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog), "whether to stay")
         await ed.press("ctrl+x")
         assert front.running, "the key in force is another"
-        await ed.press("f10")
+        await ed.press("f6")
         await ed.until(lambda: not front.running)
         assert isinstance(ed.app.screen, ChoiceDialog), "the dialog stays"
-        await ed.press("f10", "escape")
+        await ed.press("f6", "escape")
         await finished(ed)
         assert ed.shows("stopped")
 
