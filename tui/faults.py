@@ -12,7 +12,8 @@ import time
 from types import CodeType
 from typing import Any
 
-from textual import _compositor, events
+from textual import events
+from textual._compositor import Compositor
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
 from textual.message import Message
@@ -31,6 +32,10 @@ _GOES_ON: frozenset[CodeType] = frozenset(
     for function in (Timer._tick, MessagePump._flush_next_callbacks, MessagePump._process_messages_loop)
 )
 """What of Textual hands a fault to the app and goes on itself."""
+
+_DRAWS: frozenset[CodeType] = frozenset(
+    function.__code__ for function in (Compositor.render_update, Compositor.reflow, Compositor.reflow_visible)
+)
 
 _Fault = tuple[type[Exception], str, CodeType | None, int]
 
@@ -129,7 +134,7 @@ def _in_drawing(error: Exception) -> bool:
     """Whether something failed while the screen was laid out or drawn."""
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == _compositor.__file__:
+        if trace.tb_frame.f_code in _DRAWS:
             return True
         trace = trace.tb_next
     return False

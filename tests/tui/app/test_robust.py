@@ -284,24 +284,6 @@ async def test_what_fails_again_and_again_is_told_once_and_ends_the_editor_in_th
         assert ed.session.text("cb-stylea") == "Kept Short sentences."
 
 
-async def test_what_fails_in_drawing_ends_the_editor_with_the_edits_kept(
-    editor: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> object:
-        raise ZeroDivisionError("a fault in drawing")
-
-    with pytest.raises(ZeroDivisionError, match="a fault in drawing"):
-        async with editor() as ed:
-            await edit(ed, "Kept ")
-            with monkeypatch.context() as patch:
-                patch.setattr(BlockList, "render_line", fail)
-                ed.blocks.refresh()
-                await ed.pilot.press("j")
-                await ed.until(lambda: ed.app._exception, "the end")
-    async with editor() as ed:
-        assert ed.session.text("cb-stylea") == "Kept Short sentences."
-
-
 async def test_a_script_engine_that_fails_is_told_of(
     editor: Open, monkeypatch: pytest.MonkeyPatch, faults: list[Exception]
 ) -> None:
