@@ -22,10 +22,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker, WorkerFailed
 
+from engine.errors import StonehandError
+
 AT_MOST = 50
 """How often the same may fail in a row, the user doing nothing meanwhile."""
 TOLD_AGAIN = 15.0
-"""Seconds until the same fault is told of again."""
+"""Seconds until the same fault is told of again; a `StonehandError` is as soon as the user did something."""
 
 _GOES_ON: frozenset[CodeType] = frozenset(
     function.__code__
@@ -63,15 +65,17 @@ class LastingApp(App[ReturnType]):
         fault = _fault(error)
         self._times = self._times + 1 if fault == self._last_fault else 1
         self._last_fault = fault
-        if self._times > AT_MOST or self._exception is not None or _in_drawing(error):
+        failure = isinstance(error, StonehandError)  # of the world, not of the program: it may go on for long
+        if (self._times > AT_MOST and not failure) or self._exception is not None or _in_drawing(error):
             return False
         now = time.monotonic()
-        if now - self._told_of.get(fault, -TOLD_AGAIN) >= TOLD_AGAIN:
+        if self._times == 1 if failure else now - self._told_of.get(fault, -TOLD_AGAIN) >= TOLD_AGAIN:
             self._told_of[fault] = now
             try:
                 self.failed(error)
             except Exception:
-                self._times = AT_MOST + 1  # what can't be told ends the app
+                self._last_fault = None
+                self._told_of.pop(fault)  # what can't be told ends the app, however often it comes by here
                 return False
         return True
 
