@@ -326,6 +326,7 @@ class PassageScreen(PassageAsking):
             "stop": self.running or self._suggesting is not None,
             "keep": undecided and not self.running,
             "discard": undecided,
+            "unkeep": bool(self._kept_runs) and not undecided and not self.running,
             "brief": self._brief_left or (seen is not None and bool(seen.brief)),
         }
         keys = [key for key in bar_keys(self.stonehand.keys, "passage") if for_some.get(key[2].id, True)]

@@ -23,6 +23,7 @@ from tui.keymap import Keymap
 from tui.screens.choice import ChoiceDialog
 from tui.screens.passage import PassageScreen
 from tui.screens.pick import PickDialog
+from tui.widgets.bars import KeyBar
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
 
@@ -106,6 +107,8 @@ async def test_what_was_kept_is_taken_back_and_kept_after_all(editor: Open, monk
         text = view.text
         await ed.press("ctrl+s")
         await ed.until(lambda: "; f8 takes it back" in ed.said and direction.value == "" and ed.focus == "direction")
+        ed.app.screen.query_one(KeyBar).say("")
+        await ed.until(lambda: "f8 unkeep" in ed.lines()[-1])
         kept = json.loads(chain_file.read_text("utf-8"))["entries"][-1]["active"]
         fragment = branch(ed) / "fragments" / f"{kept}.json"
         await ed.press("f8")
