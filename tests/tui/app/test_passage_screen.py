@@ -38,7 +38,7 @@ def files(ed: Editor) -> dict[str, bytes]:
 
 async def generating(ed: Editor) -> StreamView:
     await ed.press("g")
-    await ed.until(lambda: isinstance(ed.app.screen, PassageScreen), "the generate screen")
+    await ed.until(lambda: isinstance(ed.app.screen, PassageScreen) and ed.app.screen.query("#passage"), "the screen")
     return ed.app.screen.query_one("#passage", StreamView)
 
 
