@@ -110,6 +110,16 @@ async def test_dialogs_and_fields_are_said_with_their_labels(editor: Open) -> No
         await ed.press("escape", "s")
         await says(ed, "Story and branch. 2 of")
         await ed.until(lambda: "main" in ed.lines()[ed.app.cursor_position.y], "the cursor on the branch")
+        await ed.press("escape")
+        await ed.until(lambda: ed.app.screen is ed.desk)
+        await ed.goto("cb-stylea")
+        await ed.press("e")
+        await ed.until(lambda: ed.inspector.typing)
+        await ed.press("less_than_sign", "at", "i")
+        await says(ed, "tab takes")
+        assert "1 of " in spoken(ed) and not SIGNS & set("".join(ed.lines())), "no signs in the list"
+        await ed.press("escape")
+        await ed.until(lambda: "tab takes" not in spoken(ed))
 
 
 async def test_the_prompt_is_read_line_by_line_and_turned_by_pages(editor: Open) -> None:
