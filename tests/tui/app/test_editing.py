@@ -315,7 +315,7 @@ async def test_duplicate(editor: Open) -> None:
 
 
 async def test_an_action_that_fails_is_told_of_and_the_editor_goes_on(
-    editor: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    editor: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[Exception]
 ) -> None:
     def fails(_: object) -> None:
         raise ModuleNotFoundError("No module named 'tui.gone'")
@@ -330,6 +330,8 @@ async def test_an_action_that_fails_is_told_of_and_the_editor_goes_on(
         await ed.press("j")
         assert ed.blocks.key != "cb-stylea"
         assert ed.session.document.undo_label is not None
+    assert len(faults) == 1
+    faults.clear()
 
 
 async def test_duplicate_of_a_built_in_block_is_its_text(editor: Open) -> None:

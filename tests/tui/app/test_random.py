@@ -62,6 +62,7 @@ async def check(ed: Editor) -> None:
     assert listed == [(block.id, block.role, block.tokens) for block in prompt.blocks]
     await ed.press("p")
     await ed.until(lambda: isinstance(ed.app.screen, PromptScreen))
+    await ed.until(lambda: ed.app.screen.query(PromptView) and ed.app.screen.query_one(PromptView).text, "the prompt")
     view = ed.app.screen.query_one(PromptView)
     await ed.until(lambda: view.text, "the text of the prompt")
     assert view.text == "\n\n".join(message.content for message in prompt.messages)

@@ -21,6 +21,7 @@ NO_TOOLS = "librarian.prose-transform"
 async def opened(ed: Editor) -> None:
     await ed.press("t")
     await ed.until(lambda: isinstance(ed.app.screen, ToolsDialog) and ed.shows("Tools ·"), "the dialog")
+    await ed.pilot.pause()  # a click is where things are once they are laid out
 
 
 def lines(ed: Editor) -> list[str]:
