@@ -21,6 +21,7 @@ FIXED = {
     "chat": {"delete-key", "new-key", "plan.decline", "plan.later", "rename-key", "retried"},
     "conflict": {"all-mine", "all-theirs", "hint"},
     "dialog": {"choose"},
+    "editor": {"completion_keys"},
     "exchange": {"copy-hint", "window-scroll"},
     "help": {"hint", "introduction", "signs"},
     "keymap": {"no-text"},
