@@ -305,6 +305,8 @@ class AgentRunScreen(WorkingScreen[None]):
         # Warnings of what was recorded come last.
         self._show_pieces()
         self._show_state()
+        if self.result.following:
+            self.result.show_end()  # without the rows that are left free while more may come
         await self._read_again()
 
     async def _read_again(self) -> None:
