@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.runs.direction import Directions
+from engine.story.branches import now_iso
 from engine.tools.collected import Option, Question
 
 if TYPE_CHECKING:
     from engine.runs.run import Mode
 
+_NONE_SINCE: Final = "noneSince"
 _MODES: Final[Mapping[str, Mode]] = {"generate": "generate", "regenerate": "regenerate", "refine": "refine"}
 
 
@@ -65,10 +67,19 @@ class UnfinishedPassages:
             return _read(json.loads(self._texts.read(content_root)))
         return None
 
+    def none_since(self, content_root: Path) -> str:
+        """When it was last said that nothing waits in this branch, ISO 8601; empty when it never was, or since then
+        something does.
+        """
+        with suppress(ValueError, KeyError, TypeError):
+            return str(json.loads(self._texts.read(content_root))[_NONE_SINCE])
+        return ""
+
     def write(self, content_root: Path, unfinished: Unfinished | None) -> None:
         """Remember it; None forgets what was remembered. Raises `StonehandError` when it can't be written."""
-        text = "" if unfinished is None else json.dumps(_dump(unfinished))
-        self._texts.write(content_root, text)
+        self._texts.write(
+            content_root, json.dumps({_NONE_SINCE: now_iso()} if unfinished is None else _dump(unfinished))
+        )
 
 
 def _dump(unfinished: Unfinished) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class Workspace:
             self.story,
             lambda *saved: self.generation.analyze_after_save(*saved),
             lambda *saved: self.generation.drop_analysis(*saved),
+            lambda: self.runs,
             journalled=journal,
         )
         self.order = Order(self.story)

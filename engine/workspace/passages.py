@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from engine.agents import WRITER
 from engine.errors import NotFound, StonehandError
 from engine.runs import Directions, UnfinishedPassages, UnkeptPassages
 from engine.runtime import Runtime
 from engine.story import Fragment, StoryFolder
+from engine.text import is_blank
 
 if TYPE_CHECKING:
     from engine.runs import Run, RunView, Saved, Unfinished
+    from engine.workspace.history import RunHistory
 
+LOGS_LOOKED_AT = 10
+"""The newest logs of a branch among which the writer's last run is looked for."""
 RECORDED_EVERY = 1.0
 """Seconds between two writes of a passage that is arriving."""
 
@@ -28,6 +33,7 @@ class Passages:
     """Passages and directions, which are kept in `state` until they are part of a story; passages if `journalled`.
 
     `analyze` is told of each passage that is kept: story, branch and fragment id; `leave` of each that is taken back.
+    `runs` are the past ones.
     """
 
     def __init__(
@@ -37,6 +43,7 @@ class Passages:
         story: Callable[[str], StoryFolder],
         analyze: Callable[[str, str, str], object],
         leave: Callable[[str, str, str], object],
+        runs: Callable[[], RunHistory],
         *,
         journalled: bool,
     ) -> None:
@@ -44,6 +51,7 @@ class Passages:
         self._story = story
         self._analyze = analyze
         self._leave = leave
+        self._runs = runs
         self._journalled = journalled
         self._kept: WeakKeyDictionary[Run, Saved] = WeakKeyDictionary()
         self._taken_back: WeakKeyDictionary[Run, tuple[Saved, str | None]] = WeakKeyDictionary()
@@ -127,8 +135,30 @@ class Passages:
         self._directions.write(self._story(story_id).content_root(branch), text)
 
     def unfinished(self, story_id: str, branch: str) -> Unfinished | None:
-        """What the passage that was begun last on a branch waits for, perhaps in an earlier session. Waits."""
-        return self._unfinished.read(self._story(story_id).content_root(branch))
+        """What the passage that was begun last on a branch waits for, perhaps in an earlier session: also the brief of
+        a run of another program that came to no passage. Waits; raises `StonehandError`.
+        """
+        root = self._story(story_id).content_root(branch)
+        return self._unfinished.read(root) or self._left_brief(story_id, branch, self._unfinished.none_since(root))
+
+    def _left_brief(self, story_id: str, branch: str, since: str) -> Unfinished | None:
+        """The brief that only the log of the writer's last run has, if that was after `since`."""
+        from engine.runs import Unfinished
+
+        snapshot, runs = self._story(story_id).snapshot(branch), self._runs()
+        if snapshot.meta.settings.generation_mode != "prewriter":
+            return None  # where nothing is written from a brief
+        last = next((run for run in runs.newest(story_id, branch, LOGS_LOOKED_AT).runs if run.agent == WRITER), None)
+        if last is None or last.fragment_id or last.created_at <= since or not (last.failed or last.stopped):
+            return None
+        detail = runs.detail(story_id, branch, last.id)
+        mode = runs.mode_of(detail)
+        replaced = snapshot.get(detail.target) if mode != "generate" else None
+        if is_blank(detail.brief) or not is_blank(detail.answer) or (mode != "generate" and replaced is None):
+            return None
+        if replaced is None:
+            return Unfinished(brief=detail.brief)
+        return Unfinished(mode, replaced.id, replaced.name or replaced.id, brief=detail.brief)
 
     def remember_unfinished(self, story_id: str, branch: str, unfinished: Unfinished | None) -> None:
         """Keep answers and a brief as they are being written; None forgets them. Waits; raises `StonehandError`."""

@@ -163,7 +163,11 @@ class PassageAsking(WorkingScreen[None]):
     async def _recall_unfinished(self) -> None:
         """Go on with what waited in an earlier session."""
         session, workspace = self._session, self.workspace
-        found = await self.wait(lambda: workspace.passages.unfinished(session.story, session.branch))
+        try:
+            found = await self.wait(lambda: workspace.passages.unfinished(session.story, session.branch))
+        except StonehandError as error:
+            self.report(error)
+            return
         if found is None or self._unfinished is not None or self._run is not None:
             return
         self._unfinished, self._said = found, found.said

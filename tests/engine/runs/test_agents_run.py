@@ -316,6 +316,31 @@ def test_what_was_changed_since_stays(workspace: Workspace, rich: Path, begin: B
     assert undone.problems and not undone.edits and content(rich, "kn-mirafa") == "It costs $7."
 
 
+def test_a_brief_that_only_a_log_has_is_left_over(workspace: Workspace, rich: Path, begin: Begin) -> None:
+    settings(rich, generationMode="prewriter")
+    passages = workspace.passages
+    assert passages.unfinished(STORY, "main") is None
+
+    def failing() -> None:
+        broken = Scripted((Failure("overloaded", "too busy"),))
+        run = begin(WRITER, broken, "Go on.", {"generation.prewriter": Scripted(says("Light it."))})
+        assert workspace.generation.start(run).result(10).phase == "failed"
+
+    failing()
+    left = passages.unfinished(STORY, "main")
+    assert left is not None and (left.mode, left.target, left.brief) == ("generate", None, "Light it.")
+    passages.remember_unfinished(STORY, "main", None)
+    assert passages.unfinished(STORY, "main") is None, "it was put away"
+    failing()
+    assert passages.unfinished(STORY, "main") is not None
+    settings(rich, generationMode="standard")
+    assert passages.unfinished(STORY, "main") is None, "nothing is written from a brief"
+    settings(rich, generationMode="prewriter")
+    run = begin(WRITER, Scripted(says("It is lit.")), "Go on.", {"generation.prewriter": Scripted(says("Light it."))})
+    workspace.generation.start(run).result(10)
+    assert passages.unfinished(STORY, "main") is None, "something was written since"
+
+
 def test_changes_are_applied_at_once_where_the_story_says_so(workspace: Workspace, rich: Path, begin: Begin) -> None:
     settings(rich, autoApplyLibrarianSuggestions=True)
     run = begin("librarian.refine", Scripted(calls(EDIT), says("Done.")), "Dearer.", fragment="kn-mirafa")
