@@ -557,7 +557,7 @@ async def test_author_and_agents_ask_each_other(
         await on(ed, PlanDialog)
         await snapshots.check(ed, "passage/change")
         await ed.press("a")
-        await ed.until(lambda: ed.shows("The storm came.") and ed.shows("f7 take back"), "the passage")
+        await ed.until(lambda: ed.shows("The storm came.") and ed.shows("f7 undo changes"), "the passage")
         await snapshots.check(ed, "passage/changed")
 
 
