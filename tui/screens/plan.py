@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
@@ -21,6 +21,8 @@ from tui.widgets.chat_view import ChatView, Kind, Piece
 if TYPE_CHECKING:
     from engine.tools import FragmentChange, Plan
 
+LEAST_ROWS = 3
+"""Rows of the difference that are in sight however little room there is."""
 FIELDS = ("name", "description", "content")
 _DRAWN: dict[str, tuple[Kind, str]] = {" ": ("text", " "), "+": ("added", "+"), "-": ("removed", "−")}
 _SAID = {"+": "compare.said-added", "-": "compare.said-removed"}
@@ -44,6 +46,16 @@ class PlanDialog(ModalScreen[bool | None]):
                 yield Button(t("chat.plan.accept"), id="accept", variant="primary", compact=True)
                 yield Button(t("chat.plan.decline"), id="decline", compact=True)
                 yield Button(t("chat.plan.later"), id="later", compact=True)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Make the list as high as what it shows, with a row free before the buttons, and no higher than leaves the
+        dialog whole. Textual's automatic height would leave rows free for all of a longer one.
+        """
+        view = self.query_one(ChatView)
+        view.styles.height = max(LEAST_ROWS, min(view.row_count + 1, self.size.height * 65 // 100))
 
     def on_mount(self) -> None:
         view = self.query_one(ChatView)

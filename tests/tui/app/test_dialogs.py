@@ -9,11 +9,14 @@ import pytest
 from rich.color import ColorType
 from textual.widget import Widget
 
+from engine.story.revising import FragmentState
+from engine.tools import FragmentChange, Plan
 from tests.tui.app.test_no_color import MARKED, hues, look
 from tests.tui.app.test_screen_reader import SIGNS
 from tests.tui.conftest import Open
 from tests.tui.editor import Editor
 from tests.tui.walk import every_dialog
+from tui.screens.plan import PlanDialog
 from tui.terminal import profile
 
 READER = replace(profile({"TERM": "xterm-256color"}), screen_reader=True)
@@ -79,3 +82,15 @@ async def test_in_sixteen_colours_and_forty_columns_and_in_one(editor: Open) -> 
                 assert ed.app.screen is screen, f"{name} stays"
         assert not colours, colours
         assert not cut, cut
+
+
+async def test_a_long_difference_leaves_no_rows_free(editor: Open) -> None:
+    before, after = (FragmentState("n", "d", word * 2_000) for word in ("one ", "two "))
+    plan = Plan("editFragments", "the-quay", "main", (FragmentChange("kn-mirafa", "knowledge", before, after),), ())
+    async with editor() as ed:
+        ed.app.push_screen(PlanDialog(plan))
+        await ed.until(lambda: ed.shows("accept (a)"), "the dialog")
+        dialog = ed.app.screen
+        box, shown, answers = map(dialog.query_one, (".dialog", "#plan", ".answers"))
+        await ed.until(lambda: shown.region.height == 40 * 65 // 100, "all the room there is")
+        await ed.until(lambda: box.region.bottom == answers.region.bottom + 1, "no more than that")
