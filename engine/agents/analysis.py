@@ -42,7 +42,7 @@ _CATALOG_RANK: Final = 5
 
 
 def passage_analyzed(snapshot: StorySnapshot, sources: Sources) -> Fragment | None:
-    """The passage the context is made for: the run's, or in a preview the one the chain ends with."""
+    """The passage the context is made for: the one that is analyzed; told of none, the one the chain ends with."""
     if sources.new_prose is not None:
         return sources.new_prose
     ids = snapshot.chain.active_ids
@@ -50,7 +50,7 @@ def passage_analyzed(snapshot: StorySnapshot, sources: Sources) -> Fragment | No
 
 
 def before_passage(snapshot: StorySnapshot, sources: Sources) -> ContextOptions:
-    """A passage is judged by the prose before it; in a preview, by what stands before the end of the chain."""
+    """A passage is judged by the prose before it; told of none, by what stands before the end of the chain."""
     if sources.new_prose is not None:
         return ContextOptions(prose_before=sources.new_prose.id)
     ids = snapshot.chain.active_ids
@@ -114,7 +114,8 @@ def by_depth(given: AgentInput) -> dict[Depth, tuple[Lane, ...]]:
             split[_depth(sources.get(fragment.id, frozenset()))].append(fragment)
         for depth, fragments in split.items():
             if fragments:
-                # Here the catalog is in the order of the files, custom types too.
+                # As the reference has it, all of this agent's catalog is in the order of the files, custom types too
+                # (the table of default blocks shows it; elsewhere these are sorted: spec, section 2.4).
                 ordered = sorted(fragments, key=(lambda item: place[item.id]) if depth == "catalog" else rank)
                 lanes[depth].append(Lane(lane.type, lane.label, tuple(ordered)))
     return {depth: tuple(found) for depth, found in lanes.items()}

@@ -164,9 +164,7 @@ def transform_blocks(given: AgentInput) -> list[ContextBlock]:
     guidance = GUIDANCE_PLACEHOLDER if selection is None else _given(selection.guidance)
     text = join_parts("## Operation", operation, "### Guidance", guidance)
     blocks.append(ContextBlock("operation", "user", text, 100))
-    # Which summary it is depends on where the span is: a preview has none.
-    summary = sections.summary_section(given.state, shown=selection is not None)
-    blocks.append(ContextBlock("story-summary", "user", summary, 200))
+    blocks.append(ContextBlock("story-summary", "user", sections.summary_section(given.state), 200))
     source = SOURCE_PLACEHOLDER if selection is None else selection.source
     if not is_blank(source):
         text = join_parts("## Source Prose", "### Current Source", source)

@@ -190,10 +190,10 @@ def story_info(state: ContextState, *, summary: bool = False) -> str:
     return join_parts(*parts)
 
 
-def summary_section(state: ContextState, level: str = "##", *, shown: bool = True) -> str:
-    """The story's summary, or a line that stands for it while there is none, or where it is not to be shown."""
+def summary_section(state: ContextState, level: str = "##") -> str:
+    """The story's summary, or a line that stands for it while there is none."""
     heading = f"{level} Story Summary So Far"
-    if not shown or is_blank(state.story.summary):
+    if is_blank(state.story.summary):
         return join_parts(heading, SUMMARY_PLACEHOLDER)
     return join_parts(heading, sourced(state.story.summary, "story", "", "summary"))
 

@@ -1,6 +1,7 @@
 """What one run of an agent is about, beyond the story: the passage analysed, the fragment refined, the span selected …
 
-A preview has none of it. Each agent says in its blocks what will stand there, or leaves the block out and says why.
+A preview has what a run would take by itself, and what its author chooses. Of the rest, each agent says in its blocks
+what will stand there, or leaves the block out and says why.
 
 Source: seed, "AgentBlockContext"; spec, sections 4.3, 4.4 and 7.
 """
@@ -11,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.story import Fragment
+from engine.context import newest_passage
+from engine.story import Fragment, StorySnapshot
+from engine.text import is_blank
 
 PlanningMode = Literal["generate", "regenerate", "refine"]
 Operation = Literal["rewrite", "expand", "compress", "custom"]
@@ -94,21 +97,23 @@ NO_SOURCES = Sources()
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The fragment that a run of an agent is about: of one of `types` (none: of any), and `sources` is what the run is
-    told when it is chosen, together with the author's words.
+    told when it is chosen, together with the author's words. `unchosen` is the one that it is where none is chosen, in
+    a run as in a preview; None where one has to be chosen.
     """
 
     types: tuple[str, ...]
     sources: Callable[[Fragment, str], Sources]
+    unchosen: Callable[[StorySnapshot], Fragment | None] | None = None
 
 
 TARGET = Subject((), lambda fragment, said: Sources(target=fragment, instructions=said))
 TARGET_CHARACTER = Subject(("character",), lambda fragment, said: Sources(target=fragment, instructions=said))
 CHARACTER = Subject(("character",), lambda fragment, _said: Sources(character=fragment))
-NEW_PROSE = Subject(("prose",), lambda fragment, _said: Sources(new_prose=fragment))
+NEW_PROSE = Subject(("prose",), lambda fragment, _said: Sources(new_prose=fragment), newest_passage)
 SECTION = Subject(
     ("prose",),
     lambda fragment, said: Sources(
-        selection=Selection("custom" if said else "rewrite", fragment.content, fragment.content, said)
+        selection=Selection("rewrite" if is_blank(said) else "custom", fragment.content, fragment.content, said)
     ),
 )
 """A whole section of prose as the span that is selected."""

@@ -57,6 +57,11 @@ def build_context(snapshot: StorySnapshot, author_input: str, options: ContextOp
     )
 
 
+def newest_passage(snapshot: StorySnapshot) -> Fragment | None:
+    """The last passage that a prompt can show, None where nothing is written yet."""
+    return next((item for _, item in reversed(_prose(snapshot, _DEFAULTS)) if item.type == "prose"), None)
+
+
 class _Tiers:
     """One type split by depth: sticky and recent ones sorted, the catalog in file order (spec, section
     2.4).

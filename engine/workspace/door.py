@@ -29,7 +29,7 @@ from engine.scripts import PREVIEW_LIMITS, RUN_LIMITS, Limits, Outcome, ScriptEn
 from engine.session import Loaded, Session
 from engine.story import Fragment, StoryFolder, list_stories
 from engine.story.branches import FOLDER as BRANCHES
-from engine.text import Phrase, collapse_space, did_you_mean
+from engine.text import Phrase, collapse_space, did_you_mean, listed
 from engine.workspace.bases import Bases
 from engine.workspace.changes import Changes
 from engine.workspace.jobs import PreviewJob, SaveJob
@@ -186,7 +186,8 @@ class Workspace:
         """An agent open for editing; nothing is read of the story before its `load`. Raises `NotFound`.
 
         `model` is the id of the model it would ask; left out, the one the agent resolves to. `target` is the id of the
-        fragment its prompt is to be about, for an agent that has a `subject`; loading raises `NotFound` without it.
+        fragment its prompt is to be about, for an agent that has a `subject`; left out, the one that a run would take,
+        if it takes one by itself. Loading raises `NotFound` when it is not there.
         """
         branch_id = self.story(story_id).branch(branch).id
         definition = agent(agent_name)
@@ -208,11 +209,15 @@ class Workspace:
         )
 
     def sources_of(self, story_id: str, branch: str, agent_name: str, target: str | None, author_input: str) -> Sources:
-        """What a run of an agent is told when a fragment is chosen for it. Raises `WrongInput` and `NotFound`."""
+        """What a run of an agent is told of a chosen fragment, or of none. Raises `WrongInput` and `NotFound`."""
         definition = agent(agent_name)
+        subject = definition.subject
         if target is None:
-            return NO_SOURCES
-        if definition.subject is None:
+            if subject is None or subject.unchosen is None:
+                return NO_SOURCES
+            fragment = subject.unchosen(self.story(story_id).snapshot(branch))
+            return NO_SOURCES if fragment is None else subject.sources(fragment, author_input)
+        if subject is None:
             raise WrongInput(
                 Phrase("a prompt of {name} is about no fragment", name=definition.name), repair="choose none"
             )
@@ -222,7 +227,13 @@ class Workspace:
                 Phrase("there is no fragment {target} on branch {branch}", target=target, branch=branch),
                 repair="choose another one",
             )
-        return definition.subject.sources(fragment, author_input)
+        if subject.types and fragment.type not in subject.types:
+            kinds = listed(subject.types, " or ")
+            raise WrongInput(
+                Phrase("{name} needs a fragment of {kinds}", name=definition.name, kinds=kinds),
+                repair=Phrase("choose one; {target} is of {kind}", target=target, kind=fragment.type),
+            )
+        return subject.sources(fragment, author_input)
 
     def targets(self, story_id: str, agent_name: str, branch: str | None = None) -> Sequence[Fragment]:
         """The fragments that a prompt of this agent can be about, in file order; none when it is about none."""
@@ -331,7 +342,7 @@ class Workspace:
         """What a prompt of this agent is built from, as the story stands now; the same object while it stands so.
 
         `model` is the id of the model that will be asked, which may have instructions of its own; left out, the one the
-        agent resolves to. `sources` is what a run is about, nothing for a preview.
+        agent resolves to. `sources` is what a run is about, or a preview: see `sources_of`.
         """
         if model is None:
             model = self.models.resolved(story_id, agent_name)
@@ -377,9 +388,10 @@ class Workspace:
         author_input: str = "",
         *,
         model: str | None = None,
+        target: str | None = None,
     ) -> Prompt:
-        """The compiled prompt. Raises `StonehandError` where it can't be built."""
-        session = self.session(story_id, agent_name, branch, model=model)
+        """The compiled prompt; the rest as of a `session`. Raises `StonehandError` where it can't be built."""
+        session = self.session(story_id, agent_name, branch, model=model, target=target)
         session.author_input = author_input
         if (fault := session.document.fault) is not None:
             raise InvalidFile.of(fault)

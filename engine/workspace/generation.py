@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine import disk
 from engine.agents import DIRECTIONS, WRITER, AgentDefinition, Sources, agent
-from engine.agents.analysis import passage_analyzed
 from engine.agents.generation import BRIEF_PLACEHOLDER
 from engine.agents.instructions import filled
-from engine.agents.sources import CLARIFYING_ROUNDS, NO_SOURCES, Planning
+from engine.agents.sources import CLARIFYING_ROUNDS, Planning
 from engine.blocks.config import EMPTY, BlockConfig, dump_config
 from engine.chat.compaction import history_tokens
 from engine.errors import InvalidFile, NotFound, Problem, StonehandError, WrongInput
@@ -311,10 +310,7 @@ class Generation:
             sources = self._sources(session, definition, target)
         passage = sources.new_prose
         if definition.name == ANALYZE and passage is None:
-            passage = passage_analyzed(snapshot, sources)
-            if passage is None:
-                raise WrongInput("there is no passage to analyze yet")
-            sources = replace(sources, new_prose=passage)
+            raise WrongInput("there is no passage to analyze yet")
         if definition.name == TRANSFORM and target is not None:
             passage = self._passage(snapshot.get, target)
             span = span or whole(passage.content, said)
@@ -406,13 +402,12 @@ class Generation:
         return found
 
     def _sources(self, session: Session, definition: AgentDefinition, target: str | None) -> Sources:
-        if target is None:
-            if definition.subject is not None and definition.name != ANALYZE:
-                kinds = listed(definition.subject.types, " or ") if definition.subject.types else Phrase("any type")
-                raise WrongInput(
-                    Phrase("{name} needs a fragment of {kinds}", name=definition.name, kinds=kinds), repair="choose one"
-                )
-            return NO_SOURCES
+        subject = definition.subject
+        if target is None and subject is not None and subject.unchosen is None:
+            kinds = listed(subject.types, " or ") if subject.types else Phrase("any type")
+            raise WrongInput(
+                Phrase("{name} needs a fragment of {kinds}", name=definition.name, kinds=kinds), repair="choose one"
+            )
         return self._workspace.sources_of(session.story, session.branch, definition.name, target, session.author_input)
 
     def _prompt(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from engine import Workspace
 from engine.agents import agents
 from tests.cli.conftest import Run, files_of
-from tests.stories import config_file, custom_block, fragment, make_story
+from tests.stories import DEFAULT_FRAGMENTS, config_file, custom_block, fragment, make_story
 
 WRITER = "generation.writer"
 
@@ -272,3 +273,87 @@ def test_doctor_reports_file_field_and_line(run: Run, data: Path, story: Path) -
     assert len(text.text.splitlines()) == len(done.document) + len(offers)
     assert f"{file}:6 (customBlocks[0].role)" in text.text
     assert run("doctor", "other").code == 0
+
+
+MENTIONED = {"annotations": [{"type": "mention", "fragmentId": "kn-mirafa", "text": "the quay"}]}
+PASSAGES = tuple(
+    fragment(name, "prose", text, index=number, meta=meta)
+    for number, (name, text, meta) in enumerate(
+        (("pr-firsta", "First.", MENTIONED), ("pr-second", "Second. " * 40, {}), ("mk-chapte", "", {}))
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "chain", [[], ["pr-firsta", "pr-second"], ["pr-firsta", "pr-second", "mk-chapte", "pr-gone99"]]
+)
+def test_the_newest_passage_is_the_one_that_an_analysis_is_previewed_and_run_of(
+    run: Run, data: Path, chain: list[str]
+) -> None:
+    """With a chain or without one, also where it ends with a marker or with what is not there; the window begins
+    before the passage, however little fits it.
+    """
+    marker = {**PASSAGES[2], "type": "marker"}
+    story = make_story(
+        data,
+        prose=(),
+        fragments=(*DEFAULT_FRAGMENTS, *PASSAGES[:2], marker),
+        settings={"contextCompact": {"type": "proseLimit", "value": 1}},
+    )
+    entries = [{"proseFragments": [item], "active": item} for item in chain]
+    (story / "branches/main/prose-chain.json").write_text(json.dumps({"entries": entries}), "utf-8")
+    previewed = run("compile", "the-quay", "analyze", "--json").document
+    blocks = {block["id"]: block["content"] for block in previewed["blocks"]}
+    assert "Fragment ID: pr-second" in blocks["prose-new"]
+    assert "kn-mirafa" in blocks["fragment-recent"]
+    assert previewed == run("compile", "the-quay", "analyze", "--fragment", "pr-second", "--json").document
+    assert sent(data, "librarian.analyze") == previewed["messages"]
+    first = run("blocks", "the-quay", "analyze", "--fragment", "pr-firsta", "--json").document
+    assert next(row for row in first if row["id"] == "fragment-recent")["tokens"] is None
+    body = b"return ctx.newProse.id"
+    assert run("eval", "the-quay", "-", "--agent", "analyze", stdin=body).text == "pr-second\n"
+    assert (
+        run("eval", "the-quay", "-", "--agent", "analyze", "--fragment", "pr-firsta", stdin=body).text == "pr-firsta\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "fragment_id", "block", "text"),
+    [
+        ("librarian.refine", "kn-mirafa", "target", "Older."),
+        ("librarian.optimize-character", "ch-bafego", "target", "Older."),
+        ("librarian.prose-transform", "pr-aaaa01", "selection", "Ines counted"),
+        ("character-chat.chat", "ch-bafego", "character", "Counts everything twice."),
+    ],
+)
+def test_a_prompt_about_a_fragment_is_the_one_that_is_sent(
+    run: Run, data: Path, story: Path, agent: str, fragment_id: str, block: str, text: str
+) -> None:
+    previewed = run("compile", "the-quay", agent, "--fragment", fragment_id, "--input", "Older.", "--json").document
+    assert text in next(item["content"] for item in previewed["blocks"] if item["id"] == block)
+    assert sent(data, agent, fragment_id, "Older.") == previewed["messages"]
+
+
+def sent(data: Path, agent: str, fragment_id: str | None = None, said: str = "") -> list[dict[str, str]]:
+    """The messages of a run, as `compile --json` has them."""
+    with closing(Workspace(data, journal=False)) as workspace:
+        session = workspace.session("the-quay", agent)
+        session.author_input = said
+        messages = workspace.generation.prepare(session, provider="rehearsal", fragment=fragment_id).prompt.messages
+        return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def test_a_fragment_that_a_prompt_cant_be_about_is_refused(run: Run, story: Path) -> None:
+    for agent, fragment_id, code, told in (
+        ("analyze", "ch-bafego", 2, "ch-bafego is of character"),
+        ("analyze", "pr-nobody", 1, "there is no fragment pr-nobody"),
+        ("writer", "pr-aaaa00", 2, "is about no fragment"),
+    ):
+        done = run("compile", "the-quay", agent, "--fragment", fragment_id)
+        assert (done.code, done.out) == (code, b"") and told in done.err
+
+
+def test_a_transform_is_previewed_with_the_summary_that_it_sends(run: Run, data: Path) -> None:
+    make_story(data, fragments=[fragment("sm-sofar1", "summary", "Nine boats came in.")])
+    blocks = {b["id"]: b for b in run("compile", "the-quay", "librarian.prose-transform", "--json").document["blocks"]}
+    assert blocks["story-summary"]["content"] == "## Story Summary So Far\n\nNine boats came in."

@@ -244,6 +244,12 @@ def _one(given: str, meant: list[str], kind: str) -> str:
 
 
 branch_option = click.option("--branch", metavar="B", help="A branch by its id; the active one by default.")
+fragment_option = click.option(
+    "--fragment",
+    metavar="ID",
+    help="What the prompt is about: the fragment to refine, analyze, transform or talk to. Left out, "
+    "librarian.analyze takes the newest passage, as a run does.",
+)
 
 
 def checked(given: str) -> str:

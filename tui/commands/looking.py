@@ -15,6 +15,7 @@ from tui.commands.frame import (
     Command,
     branch_option,
     ended,
+    fragment_option,
     raise_fault,
     read_file,
     read_text,
@@ -141,9 +142,12 @@ def _tools(workspace: Workspace, story: str, agent: AgentSummary, branch: str | 
 @click.command("blocks", cls=Command)
 @click.argument("story")
 @click.argument("agent")
+@fragment_option
 @branch_option
 @with_workspace
-def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None, as_json: bool) -> None:
+def list_blocks(
+    workspace: Workspace, story: str, agent: str, fragment: str | None, branch: str | None, as_json: bool
+) -> None:
     """List the blocks of an agent.
 
     They stand in the order they compile, as the editor shows them. Blocks that are off, or that exist only under
@@ -151,11 +155,12 @@ def list_blocks(workspace: Workspace, story: str, agent: str, branch: str | None
     takes.
 
     \b
-    Example:
+    Examples:
       stonehand blocks my-story generation.writer
+      stonehand blocks my-story refine --fragment ch-bafego
     """
     warn_of_doubt(workspace, story, branch)
-    session = workspace.session(story, agent, branch)
+    session = workspace.session(story, agent, branch, target=fragment)
     raise_fault(session.document)
     session.install(session.load())
     for line in session.old_blocks:
@@ -241,6 +246,7 @@ def _budget_line(budget: Budget, used: int) -> str:
 @click.option("--input", "author_input", metavar="TEXT", default="", help=INPUT_HELP)
 @click.option("--model", metavar="M", help="With the instructions that instruction-sets/ has for this model.")
 @click.option("--request", is_flag=True, help="The request's body instead, as JSON, as its provider is sent it.")
+@fragment_option
 @branch_option
 @with_workspace
 def compile_prompt(
@@ -250,6 +256,7 @@ def compile_prompt(
     author_input: str,
     model: str | None,
     request: bool,
+    fragment: str | None,
     branch: str | None,
     as_json: bool,
 ) -> None:
@@ -262,10 +269,11 @@ def compile_prompt(
       stonehand compile my-story
       stonehand compile my-story generation.writer --input 'She opens the door.'
       diff <(stonehand compile my-story) <(stonehand compile my-story --branch br-tokumi)
+      stonehand compile my-story analyze --fragment pr-bafego
       stonehand compile my-story --json | jq .tokens.total
       stonehand compile my-story --request | jq .messages
     """
-    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model)
+    prompt = workspace.prompt(story, agent, branch, read_text(author_input), model=model, target=fragment)
     for warning in prompt.warnings:
         warn(warning)
     if request:
@@ -315,9 +323,12 @@ EVALUATED_INPUT = "(preview)"
 @click.argument("story")
 @click.argument("file", metavar="FILE|-")
 @click.option("--agent", metavar="A", default=WRITER, show_default=True, help="Whose context the script gets.")
+@fragment_option
 @branch_option
 @with_workspace
-def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: str | None, as_json: bool) -> int:
+def evaluate(
+    workspace: Workspace, story: str, file: str, agent: str, fragment: str | None, branch: str | None, as_json: bool
+) -> int:
     """Run a script against the story as it is.
 
     It runs as a script block would. FILE holds the body of a function that gets `ctx`; the author's input is
@@ -331,7 +342,9 @@ def evaluate(workspace: Workspace, story: str, file: str, agent: str, branch: st
       echo 'return ctx.story.name' | stonehand eval my-story -
     """
     warn_of_doubt(workspace, story, branch)
-    base = workspace.base(story, agent, branch, EVALUATED_INPUT)
+    here = workspace.story(story).branch(branch).id
+    sources = workspace.sources_of(story, here, agent, fragment, EVALUATED_INPUT)
+    base = workspace.base(story, agent, here, EVALUATED_INPUT, sources=sources)
     body = read_text("-") if file == "-" else read_file(Path(file))
     result = workspace.run_script(base, body)
     # A blank text is none, as for a block (spec, section 7).

@@ -704,7 +704,7 @@ def test_a_span_that_can_not_be_transformed(begin: Begin, rich: Path, span: Span
     passage(rich, "It rained ")
     with pytest.raises(WrongInput, match=why):
         begin(TRANSFORM, Scripted(says("Never.")), fragment="pr-aaaa01", span=span)
-    with pytest.raises(NotFound, match="no passage ch-bafego"):
+    with pytest.raises(WrongInput, match="needs a fragment of prose"):
         begin(TRANSFORM, Scripted(says("Never.")), fragment="ch-bafego")
 
 
