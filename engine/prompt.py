@@ -43,6 +43,7 @@ OUT_OF_TIME = ScriptResult(error=_TOO_LONG, kind="timeout", described=_TOO_LONG)
 
 ONLY_BRIEFED: Final = "only when the story is in prewriter mode"
 ONLY_UNBRIEFED: Final = "only when the story is not in prewriter mode"
+ONLY_WITH_BRIEF: Final = "only when the prewriter gives a brief"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,12 @@ def known_ids(agent: AgentDefinition, given: AgentInput) -> frozenset[str]:
 
 
 def other_slots(agent: AgentDefinition, given: AgentInput) -> tuple[BlockSlot, ...]:
-    """Every default block the agent has in the generation mode that the story is not in (spec, section 1.4)."""
+    """Every default block the agent has in the generation mode that the story is not in (spec, section 1.4).
+
+    Where the prewriter gave no brief, the writer has those already; the others are then the ones with a brief.
+    """
+    if _lacks_brief(given):
+        return agent.slots(replace(given, sources=replace(given.sources, brief=None)))
     story = given.state.story
     story = replace(story, settings=replace(story.settings, generation_mode=_other_mode(given)))
     return agent.slots(replace(given, state=replace(given.state, story=story)))
@@ -251,8 +257,15 @@ def _other_mode(given: AgentInput) -> Literal["standard", "prewriter"]:
     return "standard" if given.state.story.settings.generation_mode == "prewriter" else "prewriter"
 
 
+def _lacks_brief(given: AgentInput) -> bool:
+    """Whether the story's passages are planned, and this one is written from the whole context all the same."""
+    return given.state.story.settings.generation_mode == "prewriter" and given.sources.brief == ""
+
+
 def _elsewhere(given: AgentInput) -> str:
     """Why a block that only the other mode has is not there."""
+    if _lacks_brief(given):
+        return ONLY_WITH_BRIEF
     return ONLY_BRIEFED if _other_mode(given) == "prewriter" else ONLY_UNBRIEFED
 
 

@@ -161,6 +161,18 @@ def test_the_prewriter_plans_before_the_writer_writes(run: Run, data: Path) -> N
     assert done.document["brief"] == document["prewriterBrief"] and document["prewriterBrief"] in sent
 
 
+def test_an_override_of_the_brief_is_sent_and_nothing_is_said_against_it(run: Run, data: Path) -> None:
+    override = {"contentMode": "append", "customContent": "Keep to it."}
+    config = {"overrides": {"writing-brief": override, "summary": {"enabled": False}, "ghost": {"enabled": False}}}
+    make_story(data, settings={"generationMode": "prewriter"}, configs={"generation.writer": config})
+    done = run(*GO, "Let it rain.", "--save", "--json")
+    assert [line for line in done.err.splitlines() if "no such block" in line] == [
+        "stonehand: warning: override for ghost: this agent has no such block"
+    ]
+    log = next(file for file in files_of(data) if "generation-logs" in str(file))
+    assert "Keep to it." in json.loads((data / log).read_text("utf-8"))["messages"][-1]["content"]
+
+
 def test_events_are_streamed_a_line_each(run: Run, data: Path) -> None:
     make_story(data, settings={"generationMode": "prewriter"})
     done = run(*GO, "Let it rain.", "--events")
