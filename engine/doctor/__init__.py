@@ -10,6 +10,7 @@ from engine.doctor.branches import index_findings, layout_findings
 from engine.doctor.chain import chain_findings
 from engine.doctor.configs import Check, config_findings
 from engine.doctor.finding import Finding, Kind, Repair
+from engine.doctor.foreseeing import coming_to_light
 from engine.doctor.fragments import fragment_files, name_findings, reference_findings, tag_findings, with_repair
 from engine.doctor.leftovers import leftover_findings
 from engine.doctor.mending import Repaired, repair
@@ -20,7 +21,17 @@ from engine.errors import StonehandError
 from engine.models.providers import Providers
 from engine.story import StoryFolder, StoryMeta
 
-__all__ = ["Finding", "Kind", "Repair", "Repaired", "examine", "missing_meta", "provider_findings", "repair"]
+__all__ = [
+    "Finding",
+    "Kind",
+    "Repair",
+    "Repaired",
+    "coming_to_light",
+    "examine",
+    "missing_meta",
+    "provider_findings",
+    "repair",
+]
 
 
 def examine(folder: StoryFolder, providers: Providers | None = None, check: Check | None = None) -> list[Finding]:

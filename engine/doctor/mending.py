@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,11 +23,12 @@ class Repaired:
     backup: Path | None
 
 
-def repair(repairs: Iterable[Repair], backups: Path, data: Path) -> Repaired:
+def repair(repairs: Iterable[Repair], backups: Path, data: Path, *, shared: bool = True) -> Repaired:
     """Carry repairs out, file by file; a file that can't be repaired is left as it is and the others go on.
 
     Copies of all touched files are put below a new folder of `backups`, under their places in the data folder `data`.
-    A file that has changed since it was examined is left alone. Raises nothing: failures are in the result.
+    A file that has changed since it was examined is left alone. Files that are not `shared` with other programs are not
+    locked. Raises nothing: failures are in the result.
     """
     by_file: dict[Path, list[Repair]] = {}
     moves: list[Repair] = []
@@ -40,7 +42,7 @@ def repair(repairs: Iterable[Repair], backups: Path, data: Path) -> Repaired:
     failed: list[Problem] = []
     for file, items in by_file.items():
         try:
-            done += _edit(file, items, place)
+            done += _edit(file, items, place, shared)
         except StonehandError as error:
             failed.append(error.problem)
     # Whole folders last: files move with them.
@@ -53,8 +55,8 @@ def repair(repairs: Iterable[Repair], backups: Path, data: Path) -> Repaired:
     return Repaired(tuple(done), tuple(failed), place.folder)
 
 
-def _edit(file: Path, repairs: list[Repair], backup: _Backup) -> list[Repair]:
-    with disk.lock(file):
+def _edit(file: Path, repairs: list[Repair], backup: _Backup, shared: bool) -> list[Repair]:
+    with disk.lock(file) if shared else nullcontext():
         before = after = disk.read_bytes(file)
         done = []
         for item in repairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -43,7 +43,7 @@ from engine.workspace.wires import Wires
 
 if TYPE_CHECKING:
     from engine.comparison import Comparison
-    from engine.doctor import Finding, Repaired
+    from engine.doctor import Finding, Repair, Repaired
     from engine.runs import Run, RunView
     from engine.workspace.analyses import Analyses
     from engine.workspace.conversations import Conversations
@@ -561,6 +561,27 @@ class Workspace:
         from engine.doctor import Kind
 
         return tuple(kind.value for kind in Kind)
+
+    def repairs_ahead(self, findings: Iterable[Finding], kinds: Collection[str]) -> list[Finding]:
+        """The findings that only come to light when those of `findings` are repaired whose repairs are of one of these
+        kinds, and would be repaired in turn; their repairs are to be told. Changes nothing. Raises `StonehandError`.
+        """
+        from engine.doctor import coming_to_light, examine
+
+        def asked(offered: Repair) -> bool:
+            return offered.kind.value in kinds
+
+        offers = [finding.offered for finding in findings if finding.offered is not None]
+        touched = [offered.file for offered in offers if asked(offered)]
+        providers = self.models.providers()
+        return [
+            finding
+            for folder in list_stories(self.data)
+            if any(file.is_relative_to(folder.path) for file in touched)
+            for finding in coming_to_light(
+                folder.path, lambda copied: examine(StoryFolder(copied), providers, self._check_script), asked
+            )
+        ]
 
     def repair(self, findings: Iterable[Finding]) -> Repaired:
         """Carry out the repairs that these findings offer, with copies of the touched files in the state folder."""

@@ -82,7 +82,16 @@ def test_what_an_invalid_config_hides_is_told_and_repaired_in_the_same_go(run: R
         ("blockOrder[0]", True, False),
     ]
     before = faulty.read_bytes()
+    dry = run("doctor", "--repair", "--dry-run")
+    assert "3 would be repaired" in dry.err and faulty.read_bytes() == before
+    ahead = dry.text.partition("then, as it comes to light by these repairs:\n")[2]
+    assert "renamed, it would " in ahead and "--repair old-id: rename the override of prose to prose-recent" in ahead
+    told = run("doctor", "--repair", "--dry-run", "--json").document
+    offered = [item["offered"] for item in (*told["chosen"], *told["ahead"])]
     outcome = run("doctor", "--repair", "--yes", "--json").document
+    assert [(item["kind"], item["description"]) for item in outcome["repaired"]] == [
+        (item["kind"], item["description"]) for item in offered
+    ], "all that was told, and nothing else"
     assert [item["kind"] for item in outcome["repaired"]] == ["config", "old-id", "block-order"]
     assert [item["field"] for item in outcome["left"]] == ["overrides.tools.customContent"]
     assert (Path(outcome["backup"]) / "stories").exists() and len(outcome["backups"]) == 2

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from engine.workspace import Workspace
 
 ALL = "all"
-ROUNDS = 10
-"""How often what comes to light by repairs is repaired in turn."""
 
 
 @click.command(cls=Command)
@@ -41,9 +39,10 @@ def doctor(
     """Report what is wrong with the files.
 
     Every problem of the data folder, or of one story, with its file and what to do about it. Nothing is changed unless
-    --repair asks for it: then each touched file is copied to the state folder first, and the place is told. What comes
-    to light by a repair is repaired as well, unless single numbers were named. The exit code is 1 when problems were
-    found, or are left.
+    --repair asks for it: then each touched file is copied to the state folder first, and the place is told. What only
+    comes to light by these repairs is listed with them, found on a copy of the files, and repaired in turn, unless
+    single numbers were named; what was not listed is not touched. The exit code is 1 when problems were found, or are
+    left.
 
     \b
     Examples:
@@ -63,36 +62,39 @@ def doctor(
             _sum_up(found, story)
         return FAILED if found else DONE
     chosen = _chosen(found, wanted, workspace.repair_kinds)
+    kinds = set(workspace.repair_kinds) if ALL in wanted else set(wanted) & set(workspace.repair_kinds)
+    ahead = workspace.repairs_ahead([found[index] for index in chosen], kinds)
     if not as_json:
         _list([found[index] for index in chosen], [index + 1 for index in chosen])
+        _list_ahead(ahead)
     rounds: list[Repaired] = []
     left = found
     if chosen and not dry_run:
         if not yes:
-            _ask(len(chosen), as_json)
+            _ask(len(chosen) + len(ahead), as_json)
         rounds.append(workspace.repair(found[index] for index in chosen))
         left = workspace.doctor(story)
-        while len(rounds) < ROUNDS and (more := _come_to_light(left, wanted, rounds)):
+        while more := _come_to_light(left, ahead, rounds):
             rounds.append(workspace.repair(more))
             left = workspace.doctor(story)
     if as_json:
-        write_json(_outcome(rounds, [found[index] for index in chosen], left))
+        write_json(_outcome(rounds, [found[index] for index in chosen], ahead, left))
     else:
-        _tell(rounds, len(chosen), left)
+        _tell(rounds, len(chosen) + len(ahead), left)
     return FAILED if left or any(repaired.failed for repaired in rounds) else DONE
 
 
-def _come_to_light(left: Sequence[Finding], wanted: Sequence[str], rounds: Sequence[Repaired]) -> list[Finding]:
-    """What can be repaired only now, of the kinds asked for. What was tried once is not tried again."""
-    tried = {(item.file, item.description) for repaired in rounds for item in repaired.done}
+def _come_to_light(left: Sequence[Finding], ahead: Sequence[Finding], rounds: Sequence[Repaired]) -> list[Finding]:
+    """What can be repaired only now, and was listed. What was tried once is not tried again."""
+    listed = {(item.file, item.kind, item.description) for finding in ahead if (item := finding.offered) is not None}
+    tried = {(item.file, item.kind, item.description) for repaired in rounds for item in repaired.done}
     failed = {problem.file for repaired in rounds for problem in repaired.failed}
     return [
         finding
         for finding in left
         if (offered := finding.offered) is not None
-        and (ALL in wanted or offered.kind.value in wanted)
         and offered.file not in failed
-        and (offered.file, offered.description) not in tried
+        and (offered.file, offered.kind, offered.description) in listed - tried
     ]
 
 
@@ -129,6 +131,16 @@ def _list(found: Sequence[Finding], numbers: Sequence[int]) -> None:
         text += f"{number}. {one_line(str(finding))}\n"
         if finding.offered is not None:
             text += f"   --repair {_kind(finding)}: {one_line(finding.offered.description)}\n"
+    if text:
+        write(text)
+
+
+def _list_ahead(ahead: Sequence[Finding]) -> None:
+    """What comes to light by the repairs that are listed before; it has no numbers, as it can't be asked for yet."""
+    text = "then, as it comes to light by these repairs:\n" if ahead else ""
+    for finding in ahead:
+        assert finding.offered is not None
+        text += f"-  {one_line(str(finding))}\n   --repair {_kind(finding)}: {one_line(finding.offered.description)}\n"
     if text:
         write(text)
 
@@ -181,7 +193,9 @@ def _document(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _outcome(rounds: Sequence[Repaired], chosen: Sequence[Finding], left: Sequence[Finding]) -> dict[str, Any]:
+def _outcome(
+    rounds: Sequence[Repaired], chosen: Sequence[Finding], ahead: Sequence[Finding], left: Sequence[Finding]
+) -> dict[str, Any]:
     done = [item for repaired in rounds for item in repaired.done]
     backups = [str(repaired.backup) for repaired in rounds if repaired.backup is not None]
     return {
@@ -189,6 +203,7 @@ def _outcome(rounds: Sequence[Repaired], chosen: Sequence[Finding], left: Sequen
         "backup": backups[0] if backups else None,
         "backups": backups,
         "chosen": [_document(finding) for finding in chosen],
+        "ahead": [_document(finding) for finding in ahead],
         "repaired": [
             {"kind": item.kind.value, "file": str(item.file), "description": item.description} for item in done
         ],
