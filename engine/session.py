@@ -34,7 +34,7 @@ from engine.errors import NotFound, StonehandError, WrongInput
 from engine.hooks import NO_HOOKS, HookChain
 from engine.prompt import Base, Prompt, assemble, list_rows, unevaluated
 from engine.story.ids import new_block_id
-from engine.text import Phrase, collapse_space, cut, did_you_mean, utf16_length
+from engine.text import Phrase, collapse_space, cut, did_you_mean, listed, utf16_length
 
 if TYPE_CHECKING:
     from engine.why import BlockReasons, Explanation
@@ -280,7 +280,10 @@ class Session:
         """Enable or disable a block; without `enabled`, the other of the two."""
         row = self.row(key)
         target = not row.enabled if enabled is None else enabled
-        label = Phrase("enabled {name}" if target else "disabled {name}", name=row.name)
+        # Blocks that share an id share what is overridden, so that all of them are switched: each is named.
+        twins = [other for other in self.rows if other.id == row.id and other.enabled != target]
+        name = _each_named(twins) if len(twins) > 1 else row.name
+        label = Phrase("enabled {name}" if target else "disabled {name}", name=name)
         return self._apply(label, lambda config: edits.set_enabled(config, row.id, target))
 
     def move(self, key: str, index: int) -> Change | None:
@@ -384,14 +387,18 @@ class Session:
         """Enable or disable blocks; without `enabled` all are disabled when one of them is enabled."""
         rows = self._rows_of(keys)
         target = not any(row.enabled for row in rows) if enabled is None else enabled
-        rows = [row for row in rows if row.enabled != target]
+        asked = sum(row.enabled != target for row in rows)
+        ids = {row.id for row in rows}
+        # Those that share an id with one of them are switched, too.
+        rows = [row for row in self.rows if row.id in ids and row.enabled != target]
+        name = _each_named(rows) if len(rows) > asked else _named(rows)
 
         def edit(config: BlockConfig) -> BlockConfig:
             for row in rows:
                 config = edits.set_enabled(config, row.id, target)
             return config
 
-        label = Phrase("enabled {name}" if target else "disabled {name}", name=_named(rows))
+        label = Phrase("enabled {name}" if target else "disabled {name}", name=name)
         return self._apply(label, edit)
 
     def shift(self, keys: Iterable[str], step: int, shown: Collection[str] | None = None) -> Change | None:
@@ -583,7 +590,13 @@ class Session:
             return self._new(
                 name=name, role=custom.role, type=custom.type, content=custom.content, like=custom, beside=beside
             )
-        return self._new(name=name, role=row.role, type="simple", content=row.content or "", beside=beside)
+        text = row.default if row.content is None else row.content
+        if text is None:
+            raise WrongInput(
+                Phrase("{name} is not there, so it has no text to copy: {reason}", name=row.name, reason=row.note),
+                repair="add a block instead",
+            )
+        return self._new(name=name, role=row.role, type="simple", content=text, beside=beside)
 
     def _new(
         self,
@@ -636,6 +649,11 @@ def _name(name: str) -> str:
 def _named(rows: Sequence[Row]) -> str:
     """What a label calls these blocks."""
     return rows[0].name if len(rows) == 1 else Phrase("{count} blocks", count=len(rows))
+
+
+def _each_named(rows: Sequence[Row]) -> str:
+    """What a label calls blocks of which each is to be known."""
+    return listed([f"{row.name} ({row.key})" for row in rows])
 
 
 def _check_order(order: Number | None) -> None:

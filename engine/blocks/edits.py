@@ -257,15 +257,21 @@ def delete_blocks(config: BlockConfig, keys: Iterable[str]) -> BlockConfig:
 
 
 def reset_block(config: BlockConfig, block_id: str) -> BlockConfig:
-    """Drop everything overridden about a block. Its place in a written order stays."""
+    """Drop everything overridden about a block. Its place in a written order stays, and so do keys that this program
+    does not know.
+    """
     return reset_blocks(config, {block_id})
 
 
 def reset_blocks(config: BlockConfig, block_ids: Collection[str]) -> BlockConfig:
-    """Drop everything overridden about some blocks. Their places in a written order stay."""
-    return config.model_copy(
-        update={"overrides": {key: value for key, value in config.overrides.items() if key not in block_ids}}
-    )
+    """As `reset_block`, of some blocks."""
+    overrides: dict[str, BlockOverride] = {}
+    for block_id, override in config.overrides.items():
+        if block_id not in block_ids:
+            overrides[block_id] = override
+        elif unknown := override.model_extra:
+            overrides[block_id] = checked(BlockOverride, dict(unknown))
+    return config if overrides == config.overrides else config.model_copy(update={"overrides": overrides})
 
 
 def reset_agent(config: BlockConfig) -> BlockConfig:

@@ -379,3 +379,30 @@ def test_analysis_is_switched_for_the_agent_that_runs_by_itself(run: Run, story:
     assert run("config", "the-quay", "librarian.analyze", "analysis", "on", "--json").document == {"changed": True}
     refused = run("config", "the-quay", WRITER, "analysis", "off")
     assert refused.code == 2 and "librarian.analyze" in refused.err
+
+
+def test_scripts_that_share_an_id_are_switched_together_and_each_is_named(config: Config) -> None:
+    twins = [
+        custom_block("cb-twin", f"return '{name}'", type="script", name=name, enabled=False) for name in ("S", "S2")
+    ]
+    config.write(customBlocks=twins)
+    done = config.done("enable", "cb-twin")
+    assert "enabled S (cb-twin), S2 (cb-twin#2): saved" in done.err
+    assert all(block["enabled"] for block in config.saved["customBlocks"])
+    assert "disabled S (cb-twin), S2 (cb-twin#2): saved" in config.done("disable", "cb-twin#2").err
+
+
+def test_a_block_that_is_not_there_has_no_text_to_copy(config: Config) -> None:
+    refused = config("duplicate", "author-input")
+    assert refused.code == 2 and "no text to copy: no direction is given" in refused.err and not config.file.exists()
+    config.done("disable", "story-info")
+    config.done("duplicate", "story-info")
+    assert "The Quay" in config.saved["customBlocks"][0]["content"], "one that is off has its text"
+
+
+def test_reset_of_a_block_keeps_the_keys_that_are_not_known(config: Config) -> None:
+    config.write(overrides={"summary": {"enabled": False, "weird": True}, "tools": {"enabled": False}})
+    config.done("reset", "summary")
+    config.done("reset", "tools")
+    assert config.saved["overrides"] == {"summary": {"weird": True}}
+    assert config.done("reset", "summary", "--json").document["changed"] is False
