@@ -58,6 +58,9 @@ def choose(
 ) -> ModelChange | None:
     """Set what is given for an agent or role, in the story's `meta.json`; None inherits again, what is left out stays.
 
+    What is to be inherited again is cleared in the role's own settings of older stories as well (spec, section 9),
+    which would decide it otherwise; with their provider goes their model.
+
     Returns None when nothing changed. Raises `NotFound` for a provider that is not there, `WrongInput` for a value
     that is not acceptable, `InvalidFile` and `Conflict` as writing does; nothing is written then.
     """
@@ -84,13 +87,20 @@ def choose(
                 entry["providerId"] = effective.provider.id
         if not isinstance(temperature, EllipsisType):
             entry["temperature"] = temperature
+        names = LEGACY_FIELDS.get(role, ())
+        settings = document.get(SETTINGS) or {}
+        given_up = names if provider is None else names[1:] if model is None else ()
+        legacy = {name: settings[name] for name in given_up if settings.get(name) not in (None, "")}
         # An absent field means the same as null, which the reference may have written: only what is chosen is put down.
         if {**dict.fromkeys(_FIELDS), **entry} == {**dict.fromkeys(_FIELDS), **current}:
-            return document
+            if not legacy:
+                return document
+            changed.append(ModelChange(folder.id, role, overrides, overrides, legacy, dict.fromkeys(legacy)))
+            return _with_overrides(document, overrides, dict.fromkeys(legacy))
         entry = {key: value for key, value in entry.items() if key not in _FIELDS or value is not None}
         after = _with_entry(overrides or {}, role, entry)
-        changed.append(ModelChange(folder.id, role, overrides, after))
-        return _with_overrides(document, after)
+        changed.append(ModelChange(folder.id, role, overrides, after, legacy, dict.fromkeys(legacy)))
+        return _with_overrides(document, after, dict.fromkeys(legacy))
 
     return changed[-1] if folder.edit_meta(change) else None
 

@@ -166,6 +166,11 @@ def _branch(item: Any, story: Path) -> Branch | None:
     )
 
 
+def is_entry(item: Any, story: Path) -> bool:
+    """Whether an entry of the index names a branch that can be one of this story."""
+    return _branch(item, story) is not None
+
+
 def _from_folders(story: Path, problems: tuple[Problem, ...]) -> Branches:
     try:
         names = sorted(entry.name for entry in os.scandir(story / FOLDER) if entry.is_dir())

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine import disk
 from engine.errors import InvalidFile, NotFound, StonehandError, WrongInput
-from engine.story.branches import FOLDER, INDEX, MAIN, Branch, content_root, now_iso, parse_branches
+from engine.story.branches import FOLDER, INDEX, MAIN, Branch, content_root, is_entry, now_iso, parse_branches
 from engine.story.ids import new_branch_id
 from engine.text import Phrase, collapse_space, utf16_length
 
@@ -38,7 +38,7 @@ def create(story: Path, name: str, parent: str, fork_after: int | None = None) -
     made: list[Branch] = []
 
     def add(raw: dict[str, Any]) -> None:
-        _entry(raw, parent)
+        _entry(raw, parent, story)
         listed = raw["branches"]
         taken = {str(item.get("id")) for item in listed if isinstance(item, dict)}
         taken |= {path.name for path in (story / FOLDER).iterdir()}
@@ -64,7 +64,7 @@ def switch(story: Path, branch_id: str) -> None:
     """Make a branch the active one. Raises as `create`."""
 
     def change(raw: dict[str, Any]) -> None:
-        _entry(raw, branch_id)
+        _entry(raw, branch_id, story)
         raw["activeBranchId"] = branch_id
 
     _change_index(story, change)
@@ -75,7 +75,7 @@ def rename(story: Path, branch_id: str, name: str) -> None:
     name = checked_name(name)
 
     def change(raw: dict[str, Any]) -> None:
-        _entry(raw, branch_id)["name"] = name
+        _entry(raw, branch_id, story)["name"] = name
 
     _change_index(story, change)
 
@@ -90,7 +90,13 @@ def delete(story: Path, branch_id: str) -> None:
     folder = content_root(story, branch_id)
 
     def change(raw: dict[str, Any]) -> None:
-        raw["branches"].remove(_entry(raw, branch_id))
+        listed = raw["branches"]
+        listed.remove(_entry(raw, branch_id, story))
+        if not any(is_entry(item, story) for item in listed):
+            raise WrongInput(
+                Phrase("{branch_id} is the only branch that is listed", branch_id=branch_id),
+                repair=Phrase("list {main} in {index} first", main=MAIN, index=INDEX),
+            )
         if raw.get("activeBranchId") == branch_id:
             raw["activeBranchId"] = MAIN
 
@@ -127,8 +133,9 @@ def _change_index(story: Path, change: Callable[[dict[str, Any]], None]) -> None
             raw = {"branches": [main], "activeBranchId": MAIN}
         else:
             raw = disk.parse_json(data, file)
-            if not isinstance(raw, dict) or not isinstance(raw.get("branches"), list):
-                found = parse_branches(file, data).problems[0]
+            # An index that the branches were not taken from names none of those that are shown.
+            if (shown := parse_branches(file, data)).made_up:
+                found = shown.problems[0]
                 raise InvalidFile(
                     found.message, file=file, field=found.field, line=found.line, repair="repair it first"
                 )
@@ -137,11 +144,11 @@ def _change_index(story: Path, change: Callable[[dict[str, Any]], None]) -> None
         disk.write_atomic(file, disk.dump_json(raw), expected=data)
 
 
-def _entry(raw: dict[str, Any], branch_id: str) -> dict[str, Any]:
+def _entry(raw: dict[str, Any], branch_id: str, story: Path) -> dict[str, Any]:
     for item in raw["branches"]:
         if isinstance(item, dict) and item.get("id") == branch_id:
             return item
-    known = ", ".join(str(item.get("id")) for item in raw["branches"] if isinstance(item, dict))
+    known = ", ".join(item["id"] for item in raw["branches"] if is_entry(item, story))
     raise NotFound(
         Phrase("there is no branch {branch_id!r}", branch_id=branch_id), repair=Phrase("branches: {known}", known=known)
     )

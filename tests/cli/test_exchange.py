@@ -271,3 +271,25 @@ def test_the_version_that_was_kept_comes_back_whole_its_scripts_on(run: Run, dat
     done = run(*command, "--yes")
     assert done.code == 0, done.err
     assert config_file(story).read_bytes() == before
+
+
+def test_a_broken_list_of_branches_offers_none_and_none_is_made(run: Run, data: Path) -> None:
+    story = make_story(data, branches=("main", "br-dusk"))
+    index = story / "branches.json"
+
+    def listed(*ids: str) -> None:
+        entries = [{"id": item, "name": item, "order": 0} for item in ids]
+        index.write_text(json.dumps({"branches": entries, "activeBranchId": "main"}), "utf-8")
+
+    listed()
+    before = index.read_bytes()
+    for command in (("switch", "main"), ("switch", "br-dusk"), ("rename", "br-dusk", "Dusk")):
+        done = run("branch", STORY, *command)
+        assert done.code == 1 and "names no branch" in done.err and "repair it first" in done.err
+    listed("../../../evilb", "br-dusk")
+    done = run("branch", STORY, "rename", "main", "Mine")
+    assert done.code == 1 and "branches: br-dusk" in done.err and "evilb" not in done.err
+    before = index.read_bytes()
+    done = run("branch", STORY, "delete", "br-dusk", "--yes")
+    assert done.code == 2 and "the only branch that is listed" in done.err
+    assert index.read_bytes() == before and (story / "branches/br-dusk").is_dir()

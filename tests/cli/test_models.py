@@ -61,8 +61,6 @@ def test_settings_of_older_stories_are_told_of_and_cleared(run: Run, meta: Path,
     document = json.loads(meta.read_bytes())
     document["settings"] |= {"providerId": "local", "librarianProviderId": "local", "librarianModelId": "old"}
     meta.write_text(json.dumps(document), "utf-8")
-    done = run("model", "the-quay", "librarian", "set", "--provider", "none")
-    assert "settings.librarianProviderId" in done.err and "model the-quay librarian clear" in done.err
     done = run("model", "the-quay", "librarian.chat", "clear")
     assert "nothing changed" in done.err and "model the-quay librarian clear" in done.err
     done = run("model", "the-quay", "librarian", "clear")
@@ -159,3 +157,16 @@ def test_the_prompt_has_the_instructions_made_for_the_model_an_agent_resolves_to
     assert "Write, Qwen." not in run("compile", "the-quay", WRITER, "--model", "another").text
     assert run("model", "the-quay", "generation", "set", "--model", "another").code == 0
     assert "Write, Qwen." not in run("compile", "the-quay", WRITER).text
+
+
+def test_none_clears_the_settings_of_older_stories(run: Run, meta: Path, local: None) -> None:
+    document = json.loads(meta.read_bytes())
+    document["settings"] |= {"providerId": "local", "modelId": "old"}
+    meta.write_text(json.dumps(document), "utf-8")
+    done = run("model", "the-quay", "generation", "set", "--model", "none")
+    assert "settings.modelId" in done.err and "settings.providerId" not in done.err.partition("warning")[0]
+    done = run("model", "the-quay", "generation", "set", "--provider", "none", "--model", "none")
+    assert done.code == 0 and "nothing changed" not in done.err
+    settings = json.loads(meta.read_bytes())["settings"]
+    assert (settings["providerId"], settings["modelId"]) == (None, None)
+    assert "nothing changed" in run("model", "the-quay", "generation", "set", "--provider", "none").err

@@ -16,6 +16,7 @@ from tui.commands.looking import budget_document
 from tui.output import PROGRAM, message, table, write, write_json
 
 if TYPE_CHECKING:
+    from engine.models.choice import ModelChange
     from engine.models.providers import Key, Provider
     from engine.models.resolution import Resolution
     from engine.models.wire.base import Failure
@@ -114,7 +115,8 @@ def set_model(
 ) -> None:
     """Choose provider, model or temperature; none inherits again.
 
-    Another provider drops the model and temperature chosen before. A model without a provider is taken from the one
+    Another provider drops the model and temperature chosen before. None clears what the agent or role itself has in the
+    settings of older stories (providerId, ...), too. A model without a provider is taken from the one
     that is in use, which is chosen with it.
     """
     chosen: dict[str, Any] = {"provider": _given(provider), "model": _given(model_id), "temperature": temperature}
@@ -128,6 +130,7 @@ def set_model(
         wanted = chosen[decision.what]
         if wanted is not None and not isinstance(wanted, EllipsisType) and wanted != decision.value:
             warn(f"{decision.what} {wanted} is saved but not what counts: {decision.source}")
+    _tell_cleared(change)
     _tell_legacy(resolution, story, [what for what, wanted in chosen.items() if wanted is None])
     _report(change is not None, resolution, as_json, f"models of {story}: saved")
 
@@ -144,8 +147,7 @@ def clear_model(workspace: Workspace, as_json: bool) -> None:
     change = workspace.models.clear(story, agent)
     resolution = workspace.models.resolve(story, agent)
     _warn_all(resolution.problems)
-    if change is not None and change.legacy_before:
-        message(f"cleared too, from older stories: {', '.join(f'settings.{name}' for name in change.legacy_before)}")
+    _tell_cleared(change)
     _tell_legacy(resolution, story, ("provider", "model"))
     _report(change is not None, resolution, as_json, f"models of {story}: saved")
 
@@ -364,6 +366,12 @@ def _failure_document(failure: Failure) -> dict[str, Any]:
         "requestId": failure.request_id or None,
         "retryAfter": failure.retry_after,
     }
+
+
+def _tell_cleared(change: ModelChange | None) -> None:
+    """Say which settings of older stories a change has cleared."""
+    if change is not None and change.legacy_before:
+        message(f"cleared too, from older stories: {', '.join(f'settings.{name}' for name in change.legacy_before)}")
 
 
 def _tell_legacy(resolution: Resolution, story: str, cleared: Collection[str]) -> None:
