@@ -25,7 +25,7 @@ from engine.document import Document, read_config
 from engine.errors import Conflict, InvalidFile, NotFound, Problem, StonehandError
 from engine.json_text import dotted
 from engine.prompt import block_ids, other_slots
-from engine.session import Session
+from engine.session import ANALYZE, Session
 from engine.story import StoryFolder
 from engine.story.branches import FOLDER as BRANCHES
 from engine.text import Phrase, listed
@@ -385,7 +385,12 @@ class Exchange:
             ("blocks that {agent} does not have: the overrides of {ids} were left out", overrides),
             ("blocks that {agent} does not have: the places in the order of {ids} were left out", places),
         )
-        return fitted, tuple(Phrase(said, agent=target.name, ids=", ".join(ids)) for said, ids in left_out if ids)
+        notes = [Phrase(said, agent=target.name, ids=", ".join(ids)) for said, ids in left_out if ids]
+        if fitted.disableAutoAnalysis and target.name != ANALYZE:
+            # Only there it means something (spec, section 8.1).
+            fitted = fitted.model_copy(update={"disableAutoAnalysis": False})
+            notes.append(Phrase("{agent} does not run by itself: disableAutoAnalysis was left out", agent=target.name))
+        return fitted, tuple(notes)
 
     def _plan(
         self,

@@ -316,6 +316,16 @@ def test_a_copy_to_another_agent_is_one_of_its_own(data: Path, opened: Open) -> 
     assert rows == copied["blockOrder"]
 
 
+def test_a_copy_to_another_agent_leaves_out_what_only_an_analysis_knows(data: Path, opened: Open) -> None:
+    make_story(data, configs={"librarian.analyze": {"disableAutoAnalysis": True, "disabledTools": ["readFragments"]}})
+    exchange = opened().exchange
+    plan = exchange.plan_copy((STORY, None, "librarian.analyze"), STORY, "directions.suggest")
+    assert plan.notes == ("directions.suggest does not run by itself: disableAutoAnalysis was left out",)
+    assert plan.agents[0].after.disableAutoAnalysis is False
+    assert not any("analysis after a save" in change for change in plan.agents[0].changes)
+    assert exchange.plan_copy((STORY, None, "librarian.analyze"), STORY, "librarian.analyze").notes == ()
+
+
 def test_a_copy_to_the_writer_has_the_blocks_of_both_modes(data: Path, opened: Open) -> None:
     make_story(data, configs={CHAT: {"blockOrder": ["fragment-catalog", "story-info", "prose-summaries"]}})
     plan = opened().exchange.plan_copy((STORY, None, CHAT), STORY, WRITER)

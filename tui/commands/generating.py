@@ -134,9 +134,10 @@ def generate(
 ) -> int:
     """Generate a passage, or run another agent.
 
-    It is streamed to standard output. Ctrl+C or SIGTERM stops it: the text so far stays on standard output and nothing
-    is saved. With --json there is one document, at the end; with --events one a line, as they happen. AGENT is
-    generation.writer by default.
+    It is streamed to standard output. Ctrl+C or SIGTERM stops it: the text so far stays on standard output and no
+    passage is saved. A run that asks a provider leaves a log in the story, saved or not, and counts its tokens; the
+    rehearsal and a replay leave nothing but what --save keeps. With --json there is one document, at the end; with
+    --events one a line, as they happen. AGENT is generation.writer by default.
 
     In a story with a prewriter that plans first. It may ask: on a terminal you are asked at once, else its questions
     are told, and the same command with an --answer to each goes on from there. It plans with the model of --model, too,
