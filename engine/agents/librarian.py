@@ -113,14 +113,22 @@ def _editing_blocks(given: AgentInput, key: str, pinned: tuple[str, ...]) -> lis
 
 
 def _target(given: AgentInput, label: str, guidance: str) -> list[ContextBlock]:
-    """The block that names the target; the agent reads the text itself, as it is when it comes to edit it."""
+    """The block that names the target; the agent reads the text itself, as it is when it comes to edit it. One that
+    can't read is given it here, or it would change what it never saw.
+    """
     target, instructions = given.sources.target, given.sources.instructions
     if target is None:
         return []
     name = collapse_space(target.name)
+    whole: tuple[str, ...] = ()
+    if sections.READ_TOOL not in given.enabled_tools:
+        description = sourced(target.description, "fragment", target.id, "target")
+        content = sourced(target.content, "fragment", target.id, "full")
+        whole = ("### Current Description", description, "### Current Text", content)
     text = join_parts(
         f"## Target {label}",
         sourced(f'ID: {target.id}\nType: {target.type}\nName: "{name}"', "fragment", target.id, "target"),
+        *whole,
         "### Default Guidance" if is_blank(instructions) else "### User Instructions",
         guidance if is_blank(instructions) else sourced(instructions, "input", "", "direction"),
     )

@@ -130,6 +130,15 @@ def test_the_target(story: StoryBuilder, name: str, label: str, guidance: str) -
     assert block.content == f"{about}### User Instructions\n\nMake her older."
 
 
+@pytest.mark.parametrize("name", ["librarian.refine", "librarian.optimize-character"])
+def test_a_target_that_can_not_be_read_is_given_whole(story: StoryBuilder, name: str) -> None:
+    story.add("ch-ines12", "character", name="Ines", description="the keeper", content="She counts boats.")
+    target = story.snapshot().get("ch-ines12")
+    assert "She counts boats." not in blocks_of(story, name, target=target)["target"].content
+    found = blocks_of(story, name, target=target, without=("readFragments",))["target"].content
+    assert "### Current Description\n\nthe keeper\n\n### Current Text\n\nShe counts boats.\n\n### Default" in found
+
+
 # -- prose transform
 
 TRANSFORM = "librarian.prose-transform"
