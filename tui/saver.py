@@ -189,7 +189,7 @@ class Saver:
         if self.unsaved_and_gone(session):
             return await self._rescue(session, leaving=leaving)
         document = session.document
-        fault = document.theirs_fault
+        fault, shown = document.theirs_fault, document.theirs
         if fault is not None:
             title, text = t("saver.made-invalid"), str(fault)
             choices = [("m", t("saver.mine-invalid"))]
@@ -211,6 +211,9 @@ class Saver:
         choices += [("escape", t("saver.later"))]
         key = await self._screen.app.push_screen_wait(ChoiceDialog(title, text, choices))
         try:
+            if key in ("b", "g", "m", "t") and (document.state is not SaveState.CONFLICT or document.theirs != shown):
+                # What was decided on is not what the file holds now: another version came in meanwhile.
+                raise Conflict(t("conflict.changed-again"))
             if key == "b":
                 if not await self._resolve_by_block(session):
                     return False

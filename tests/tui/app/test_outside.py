@@ -98,6 +98,20 @@ async def test_conflict_mine(editor: Open) -> None:
         assert not ed.shows("was changed by another program")
 
 
+async def test_what_came_in_while_a_conflict_was_asked_about_is_not_decided_on(editor: Open) -> None:
+    async with editor() as ed:
+        await conflict(ed)
+        for key in ("m", "t", "g", "b"):
+            await ed.press("exclamation_mark")
+            await ed.until(lambda: isinstance(ed.app.screen, ChoiceDialog))
+            change(ed.file(), disable(f"cb-{key}"))
+            ed.session.document.check_file()  # as the watcher does
+            data = ed.file().read_bytes()
+            await ed.press(key)
+            await ed.until(lambda: ed.app.screen is ed.desk and ed.shows("changed once more"), key)
+            assert ed.session.document.state is SaveState.CONFLICT and ed.file().read_bytes() == data
+
+
 async def test_conflict_theirs(editor: Open) -> None:
     async with editor() as ed:
         data = await conflict(ed)
