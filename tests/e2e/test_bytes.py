@@ -91,7 +91,7 @@ def test_the_cursor_with_a_rest_after_each_key(place: Place) -> None:
     """As somebody reads the list: the inspector follows to each block, and nobody stays there."""
     with at_rest(place) as app:
         sizes, shown = [], 0
-        for key in [DOWN] * 11 + [UP] * 9:
+        for key in [DOWN] * 10 + [UP] * 10:
             before = len(app.output)
             app.write(key)
             end = time.monotonic() + 0.4

@@ -104,7 +104,7 @@ async def test_a_plan_is_decided_on_by_key_and_mouse() -> None:
     decided: list[bool | None] = []
     async with app.run_test(size=(80, 24)) as pilot:
         for act in ("a", "d", "escape", "#accept", "#decline", "#later"):
-            app.push_screen(PlanDialog(plan()), decided.append)
+            await app.push_screen(PlanDialog(plan()), decided.append)
             await pilot.pause()
             await (pilot.click(act) if act.startswith("#") else pilot.press(act))
             await pilot.pause()
