@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -361,3 +361,13 @@ def bar_keys(keymap: Keymap, *places: Place) -> list[tuple[str, str, Action]]:
         for action in actions_in(*places)
         if action.word
     ]
+
+
+def keys_now(
+    keymap: Keymap, place: Place, first: Mapping[str, bool], for_some: Mapping[str, bool]
+) -> list[tuple[str, str, Action]]:
+    """As `bar_keys`, of the actions that have something to do: those in `first` before all others, those in `for_some`
+    in their places, both only where that says so, and always the rest.
+    """
+    keys = [key for key in bar_keys(keymap, place) if {**for_some, **first}.get(key[2].id, True)]
+    return sorted(keys, key=lambda key: key[2].id not in first)

@@ -81,8 +81,9 @@ class AgentActions(DeskPart):
     async def _count_tools(self, session: Session) -> None:
         story, agent, disabled = session.story, session.agent, session.document.config.disabled_tools
         generation = self.workspace.generation
-        tools = await self.wait(lambda: generation.tool_tokens_of(session))
-        opening = await self.wait(lambda: generation.opening_tokens_of(session))
+        tools, opening = await self.wait(
+            lambda: (generation.tool_tokens_of(session), generation.opening_tokens_of(session))
+        )
         self._counted = _Counted(story, agent, disabled, tools, opening)
 
     @property

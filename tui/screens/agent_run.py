@@ -6,7 +6,6 @@ transform a span.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -18,14 +17,14 @@ from textual.widgets import Button, Static, TextArea
 
 from engine.errors import StonehandError
 from engine.text import collapse_space
-from tui.actions import Place, bar_keys
+from tui.actions import Place, keys_now
 from tui.agent_run_pieces import analysis_pieces, run_pieces
 from tui.bindings import bindings_for
 from tui.language import of_engine, of_error, t
 from tui.safe_text import visible
 from tui.screen_reader import is_spoken
-from tui.screens.base import WorkingScreen
-from tui.screens.run_again import RunWith, choose_run_with, run_with
+from tui.screens.agent_part import RunWithPart
+from tui.screens.run_again import choose_run_with, run_with
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.chat_view import ChatView, Piece
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from engine.tools import Plan, Span
     from engine.workspace import Fragment
     from engine.workspace.analyses import FoundAnalysis
+    from tui.screens.base import WorkingScreen
 
 ANALYZE = "librarian.analyze"
 TRANSFORM = "librarian.prose-transform"
@@ -50,7 +50,7 @@ BEGINNING = 40
 """Characters of a passage's text that tell it from others in a list."""
 
 
-class AgentRunScreen(WorkingScreen[None]):
+class AgentRunScreen(RunWithPart):
     """One run after another of an agent, each on a fragment. Changes are made when they are accepted."""
 
     places: tuple[Place, ...] = ("agent-run",)
@@ -70,7 +70,6 @@ class AgentRunScreen(WorkingScreen[None]):
         self._wanted = fragment_id
         self._fragments: Sequence[Fragment] = ()
         self._fragment: Fragment | None = None
-        self._with: RunWith | None = None
         self._run: Run | None = None
         self._ended: concurrent.futures.Future[RunView] | None = None
         self._timer: Timer | None = None
@@ -125,12 +124,6 @@ class AgentRunScreen(WorkingScreen[None]):
         if action == "agent_take_back":
             return self._changed
         return self.running if action == "agent_stop" else True
-
-    @property
-    def _changed(self) -> bool:
-        """Whether the agent changed anything that can be taken back."""
-        session = self._session
-        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     # -- what it is about
 
@@ -261,11 +254,6 @@ class AgentRunScreen(WorkingScreen[None]):
     def _selected(self) -> tuple[int, int]:
         start, end = sorted(map(self.source.document.index, self.source.selection))
         return start, end
-
-    async def _may_send(self, run: Run, provider: str | None, model: str | None) -> bool:
-        from tui.screens.budget import may_send
-
-        return await may_send(self, run, provider, model)
 
     def _show_run(self) -> None:
         run, over = self._run, not self.running
@@ -407,10 +395,7 @@ class AgentRunScreen(WorkingScreen[None]):
         self.begin(self._take_back, "changes", exclusive=True)
 
     async def _take_back(self) -> None:
-        from tui.screens.taking_back import take_back
-
-        session = self._session
-        if not await take_back(self, session.story, session.branch, session.agent):
+        if not await self._take_changes_back():
             return
         if self._found is not None:
             await self._show_analysis()
@@ -447,18 +432,6 @@ class AgentRunScreen(WorkingScreen[None]):
         self.app.push_screen(PromptScreen(session, asked))
 
     # -- with what
-
-    def on_screen_resume(self) -> None:
-        """Shown for the first time, or again: another model may have been chosen."""
-        self.look_up_model()
-
-    def look_up_model(self) -> None:
-        self.begin(self._look_up_model, "look-up", exclusive=True)
-
-    async def _look_up_model(self) -> None:
-        with suppress(StonehandError):  # told of where the story is read
-            self._with = await run_with(self, self._session.story, self._session.agent)
-            self._show_title()
 
     def action_agent_model(self) -> None:
         """Choose the provider and the model, until the program ends."""
@@ -517,18 +490,12 @@ class AgentRunScreen(WorkingScreen[None]):
         self.query_one("#subject", Button).label = Content(visible(text))
 
     def _show_state(self) -> None:
-        keys = bar_keys(self.stonehand.keys, "agent-run")
         waits = self._waiting() is not None or (
             not self.running and self._found is not None and bool(self._found.open_proposals)
         )
-        changed = self._changed
-        first = [
-            key
-            for key in keys
-            if (waits and key[2].id == "agent-changes") or (changed and key[2].id == "agent-take-back")
-        ]
-        hidden = {"agent-changes", "agent-take-back"} | (set() if self.running else {"agent-stop"})
-        self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
+        first = {"agent-changes": waits, "agent-take-back": self._changed}
+        for_some = {"agent-stop": self.running}
+        self.query_one("#keys", KeyBar).show(keys_now(self.stonehand.keys, "agent-run", first, for_some))
         if self._run is None:
             text = self._hint()
         else:

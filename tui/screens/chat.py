@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -18,13 +17,13 @@ from engine.chat import STRANGER, PersonaChoice
 from engine.errors import StonehandError
 from engine.session import Session
 from engine.workspace.conversations import Partner
-from tui.actions import Place, bar_keys
+from tui.actions import Place, keys_now
 from tui.bindings import bindings_for
 from tui.chat_pieces import live_pieces, message_pieces
 from tui.language import of_engine, t
 from tui.screen_reader import is_spoken
-from tui.screens.base import WorkingScreen
-from tui.screens.run_again import RunWith, choose_run_with, run_with
+from tui.screens.agent_part import RunWithPart
+from tui.screens.run_again import choose_run_with, run_with
 from tui.widgets.bars import KeyBar, TopBar
 from tui.widgets.cells import short_count
 from tui.widgets.chat_view import ChatView, Piece
@@ -46,7 +45,7 @@ SHOWN = 200
 """Messages shown of a long conversation, the last ones, and how many more each time."""
 
 
-class ChatScreen(WorkingScreen[None]):
+class ChatScreen(RunWithPart):
     """The conversations with one agent of a branch. An answer that arrives goes on, and is kept, when it is left."""
 
     places: tuple[Place, ...] = ("chat",)
@@ -72,7 +71,6 @@ class ChatScreen(WorkingScreen[None]):
         self._stated: tuple[object, ...] = ()
         self._thoughts = False
         self._shown = SHOWN
-        self._with: RunWith | None = None
 
     def compose(self) -> ComposeResult:
         yield TopBar(id="top")
@@ -116,12 +114,6 @@ class ChatScreen(WorkingScreen[None]):
         if action == "chat_take_back":
             return self._changed
         return self.focused is self.input if action == "new_line" else True
-
-    @property
-    def _changed(self) -> bool:
-        """Whether the agent changed anything that can be taken back."""
-        session = self._session
-        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     # -- which conversation
 
@@ -435,10 +427,7 @@ class ChatScreen(WorkingScreen[None]):
         self.begin(self._take_back, "changes", exclusive=True)
 
     async def _take_back(self) -> None:
-        from tui.screens.taking_back import take_back
-
-        session = self._session
-        if await take_back(self, session.story, session.branch, session.agent):
+        if await self._take_changes_back():
             self._show_keys(self._turn is not None and bool(self._turn.waiting))
 
     def _follow(self) -> None:
@@ -487,18 +476,6 @@ class ChatScreen(WorkingScreen[None]):
 
     # -- with what
 
-    def on_screen_resume(self) -> None:
-        """Shown for the first time, or again: another model may have been chosen."""
-        self.look_up_model()
-
-    def look_up_model(self) -> None:
-        self.begin(self._look_up_model, "look-up", exclusive=True)
-
-    async def _look_up_model(self) -> None:
-        with suppress(StonehandError):  # told of where the story is read
-            self._with = await run_with(self, self._session.story, self._session.agent)
-            self._show_title()
-
     def action_chat_model(self) -> None:
         """Choose the provider and the model that answer, until the program ends."""
         self.begin(self._choose_model, "model", exclusive=True)
@@ -545,13 +522,9 @@ class ChatScreen(WorkingScreen[None]):
 
     def _show_keys(self, waiting: bool) -> None:
         """The keys that matter now: first that of changes that wait, that of stopping while there is an answer."""
-        keys, changed = bar_keys(self.stonehand.keys, "chat"), self._changed
-        first = [
-            key for key in keys if (waiting and key[2].id == "changes") or (changed and key[2].id == "chat-take-back")
-        ]
-        stops = self.answering or self._compacting is not None
-        hidden = {"changes", "chat-take-back"} | (set() if stops else {"stop-answer"})
-        self.query_one("#keys", KeyBar).show([*first, *(key for key in keys if key[2].id not in hidden)])
+        first = {"changes": waiting, "chat-take-back": self._changed}
+        for_some = {"stop-answer": self.answering or self._compacting is not None}
+        self.query_one("#keys", KeyBar).show(keys_now(self.stonehand.keys, "chat", first, for_some))
 
     def _show_title(self) -> None:
         title = self._known.title if self._known is not None else t("chat.new")

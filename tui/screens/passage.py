@@ -19,7 +19,7 @@ from engine.runs import Run, RunView, Unfinished
 from engine.session import Session
 from engine.text import collapse_space, is_blank
 from engine.workspace import REHEARSAL, Replay
-from tui.actions import Place, bar_keys
+from tui.actions import Place, keys_now
 from tui.bindings import bindings_for
 from tui.language import of_engine, of_error, t
 from tui.safe_text import visible
@@ -96,13 +96,6 @@ class PassageScreen(PassageAsking):
         self._show_label()
         self._show_status()
 
-    def on_screen_resume(self) -> None:
-        """Shown for the first time, or again: another model may have been chosen."""
-        self.look_up_model()
-
-    def look_up_model(self) -> None:
-        self.begin(self._look_up_model, "model", exclusive=True)
-
     async def _look_up_model(self) -> None:
         session = self._session
         with contextlib.suppress(StonehandError):  # told of where the story is read
@@ -122,12 +115,6 @@ class PassageScreen(PassageAsking):
         if action == "passage_take_back":
             return self._changed
         return self.running or self._suggesting is not None if action == "stop" else True
-
-    @property
-    def _changed(self) -> bool:
-        """Whether the agent changed anything that can be taken back."""
-        session = self._session
-        return self.workspace.changes.last(session.story, session.branch, session.agent) is not None
 
     @property
     def running(self) -> bool:
@@ -320,18 +307,15 @@ class PassageScreen(PassageAsking):
         seen = run.view() if run is not None else None
         undecided = seen is not None and not self._kept
         waits = self._questions_wait or (seen is not None and bool(seen.waiting_plans or seen.reviewing))
+        first = {"answer": waits, "passage-take-back": self._changed}
         for_some = {
-            "answer": waits,
-            "passage-take-back": self._changed,
             "stop": self.running or self._suggesting is not None,
             "keep": undecided and not self.running,
             "discard": undecided,
             "unkeep": bool(self._kept_runs) and not undecided and not self.running,
             "brief": self._brief_left or (seen is not None and bool(seen.brief)),
         }
-        keys = [key for key in bar_keys(self.stonehand.keys, "passage") if for_some.get(key[2].id, True)]
-        keys.sort(key=lambda key: key[2].id not in ("answer", "passage-take-back"))
-        self.query_one("#keys", KeyBar).show(keys)
+        self.query_one("#keys", KeyBar).show(keys_now(self.stonehand.keys, "passage", first, for_some))
 
     def _what_waits(self, seen: RunView | None) -> str:
         """What the author is asked to do."""

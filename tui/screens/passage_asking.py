@@ -14,7 +14,7 @@ from engine.runs import Answer, Unfinished
 from engine.text import collapse_space, is_blank
 from engine.workspace import REHEARSAL
 from tui.language import t
-from tui.screens.base import WorkingScreen
+from tui.screens.agent_part import AgentPart
 from tui.widgets.stream_view import StreamView
 from tui.widgets.text_editor import TextEditor
 
@@ -46,7 +46,7 @@ class Target:
         return cls(mode, passage.id, name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1].rstrip()}…")
 
 
-class PassageAsking(WorkingScreen[None]):
+class PassageAsking(AgentPart):
     """The part of `PassageScreen` in which author and agents ask each other."""
 
     def __init__(self, session: Session, *, provider: str | None, model: str, as_set: str, target: Target) -> None:
@@ -77,11 +77,6 @@ class PassageAsking(WorkingScreen[None]):
 
     def _remember_soon(self) -> None:
         raise NotImplementedError
-
-    async def _may_send(self, run: Run, provider: str | None, model: str | None) -> bool:
-        from tui.screens.budget import may_send
-
-        return await may_send(self, run, provider, model)
 
     def _show_run(self) -> None:
         raise NotImplementedError
@@ -226,13 +221,10 @@ class PassageAsking(WorkingScreen[None]):
 
     def action_passage_take_back(self) -> None:
         """Take back what the agent changed last."""
-        self.begin(self._take_changes_back, "ask", exclusive=True)
+        self.begin(self._take_back, "ask", exclusive=True)
 
-    async def _take_changes_back(self) -> None:
-        from tui.screens.taking_back import take_back
-
-        session = self._session
-        if await take_back(self, session.story, session.branch, session.agent):
+    async def _take_back(self) -> None:
+        if await self._take_changes_back():
             self._show_status()
 
     async def _ask(self) -> None:
