@@ -129,12 +129,9 @@ def archive_prose(root: Path, fragment_id: str) -> str | None:
                 with suppress(StonehandError):  # its lock is held
                     write_atomic(edit.file, edit.before, expected=edit.after)
             raise
-        if at < 0:
+        if at < 0 or not any(other != fragment_id for other in chain.entries[at].prose_fragments):
             return None
-        left = [other for other in chain.entries[at].prose_fragments if other != fragment_id]
-        chain, _ = parse_chain(chain_file, read_bytes(chain_file))
-        section = chain.find_section(left[-1]) if left else -1
-        return chain.entries[section].active if section >= 0 else None
+        return chain.without(fragment_id, former).entries[at].active
 
 
 def restore_prose(root: Path, unchained: Sequence[Fragment], fragment_id: str, beside: str | None) -> None:

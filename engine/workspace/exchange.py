@@ -116,9 +116,8 @@ def read_bundle(data: bytes, file: Path, agent: str | None) -> Bundle:
     try:
         bundle = parse_bundle(value, agent)
         told = list(disk.repeated_keys(file, data))
-        for path in address_keys(value):
-            line = disk.json_line(data.decode("utf-8", "replace"), path)
-            told.append(Problem(UNUSED, file, dotted(path), line))
+        text = data.decode("utf-8", "replace")
+        told += (Problem(UNUSED, file, dotted(path), disk.json_line(text, path)) for path in address_keys(value))
         return replace(bundle, notes=(*bundle.notes, *(problem.told() for problem in told))) if told else bundle
     except ConfigFault as fault:
         line = disk.json_line(data.decode("utf-8", "replace"), fault.path)
